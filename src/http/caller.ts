@@ -1,0 +1,120 @@
+/**
+ * Who calls, in the sense of the domain. A gateway authenticates and passes identity on as plain
+ * headers, so those are worth exactly as much as the peer that sends them: they are believed from
+ * trusted peers only. From anybody else they are dropped, also from what scripts get to see.
+ *
+ * `act_sub` acts (`createdBy`), `sub` is the person it is done for (`createdByBehalfOf`).
+ */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
+import { BlockList, isIP, type Socket } from "node:net";
+
+export interface Caller {
+  actor: string | undefined;
+  behalfOf: string | undefined;
+  roles: readonly string[];
+  /** All request headers, lower-case names, first value; without identity when the peer is not trusted. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    readonly caller: Caller;
+  }
+}
+
+const identityHeaders = new Set(
+  "sub act_sub userid act_uid given_name family_name role client_id consent_id position".split(" "),
+);
+
+const namedRanges: Record<string, readonly string[]> = {
+  loopback: ["127.0.0.0/8", "::1/128"],
+  private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
+};
+
+export const defaultTrustedPeers: readonly string[] = Object.keys(namedRanges);
+
+/** Gives every request a `caller`, worked out when first asked for. */
+export function addCaller(
+  app: FastifyInstance,
+  trustedPeers: readonly string[] = defaultTrustedPeers,
+): void {
+  const isTrusted = createPeerCheck(trustedPeers);
+  const callers = new WeakMap<object, Caller>();
+  app.decorateRequest("caller", {
+    getter(this: FastifyRequest) {
+      const known = callers.get(this.raw);
+      if (known !== undefined) return known;
+      const caller = callerOf(this.raw.headers, isTrusted(this.raw.socket));
+      callers.set(this.raw, caller);
+      return caller;
+    },
+  });
+}
+
+export function callerOf(given: IncomingHttpHeaders, trusted: boolean): Caller {
+  const identity = (name: string) =>
+    trusted ? firstOf(given[name])?.trim() || undefined : undefined;
+  let headers: Record<string, string> | undefined;
+  return {
+    actor: identity("act_sub"),
+    behalfOf: identity("sub"),
+    roles: rolesIn(identity("role")),
+    get headers() {
+      return (headers ??= headersOf(given, trusted));
+    },
+  };
+}
+
+const rolesIn = (header: string | undefined): string[] =>
+  header === undefined ? [] : [...new Set(header.split(/[\s,]+/).filter((role) => role !== ""))];
+
+function headersOf(given: IncomingHttpHeaders, trusted: boolean): Record<string, string> {
+  const headers = Object.create(null) as Record<string, string>;
+  for (const [name, value] of Object.entries(given)) {
+    const first = firstOf(value);
+    if (first !== undefined && (trusted || !identityHeaders.has(name))) headers[name] = first;
+  }
+  return headers;
+}
+
+const firstOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);
+
+/** Whether a peer is trusted, remembered per connection: its address never changes. */
+export function createPeerCheck(peers: readonly string[]): (socket: Socket) => boolean {
+  const list = toBlockList(peers);
+  const known = new WeakMap<Socket, boolean>();
+  return (socket) => {
+    const before = known.get(socket);
+    if (before !== undefined) return before;
+    const trusted = isListed(list, socket.remoteAddress);
+    known.set(socket, trusted);
+    return trusted;
+  };
+}
+
+/** An address that is not there (the peer has gone) is not trusted. */
+function isListed(list: BlockList, address: string | undefined): boolean {
+  if (address === undefined) return false;
+  // A dual-stack socket shows IPv4 peers as ::ffff:a.b.c.d.
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
+  const family = isIP(plain);
+  return family !== 0 && list.check(plain, family === 4 ? "ipv4" : "ipv6");
+}
+
+function toBlockList(peers: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const peer of peers.flatMap((name) => namedRanges[name.toLowerCase()] ?? [name])) {
+    const [address = "", bits] = peer.split("/");
+    const family = isIP(address);
+    const width = family === 4 ? 32 : 128;
+    const prefix = bits === undefined ? width : Number(bits);
+    if (family === 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > width) {
+      throw new TypeError(
+        `'${peer}' is not an address, a CIDR range, or one of: ${defaultTrustedPeers.join(", ")}`,
+      );
+    }
+    list.addSubnet(address, prefix, family === 4 ? "ipv4" : "ipv6");
+  }
+  return list;
+}

@@ -1,0 +1,96 @@
+/** What machines ask: is it alive, is it ready, which version, which figures. No log line, no caller. */
+import { Type } from "typebox";
+import { metricsContentType, type Metrics } from "../metrics.ts";
+import type { HttpServer } from "./create-server.ts";
+import { createProbe, type HealthCheck } from "./health-check.ts";
+
+export interface HealthRoutesOptions {
+  version: string;
+  /** The component schema level this service implements. */
+  schemaVersion: string;
+  /** The one domain served; empty when every domain is. */
+  domain?: string;
+  checks: readonly HealthCheck[];
+  metrics?: Metrics;
+}
+
+const HealthOutput = Type.Object(
+  {
+    status: Type.Union([Type.Literal("Healthy"), Type.Literal("Unhealthy")]),
+    duration: Type.String({ examples: ["00:00:00.0012"] }),
+    domain: Type.Optional(Type.String()),
+    version: Type.String(),
+    info: Type.Array(
+      Type.Object({
+        key: Type.String(),
+        duration: Type.String(),
+        status: Type.String(),
+        tags: Type.Array(Type.String()),
+        data: Type.Object({}),
+        description: Type.Optional(Type.String()),
+        error: Type.Optional(Type.String()),
+      }),
+    ),
+  },
+  { $id: "HealthOutput" },
+);
+
+const VersionOutput = Type.Object({
+  version: Type.String(),
+  schemaVersion: Type.String({ description: "component schema level" }),
+  service: Type.String(),
+});
+
+const tags = ["operations"];
+const config = { quiet: true };
+
+export function addHealthRoutes(app: HttpServer, options: HealthRoutesOptions): void {
+  const { version, schemaVersion, domain = "", metrics } = options;
+  const probe = createProbe(options.checks);
+  app.addSchema(HealthOutput);
+  const probes = [
+    { url: "/health", summary: "All health checks", tag: undefined },
+    { url: "/ready", summary: "Can it answer requests?", tag: "ready" },
+    { url: "/live", summary: "Is the process alive?", tag: "live" },
+  ] as const;
+  for (const { url, summary, tag } of probes) {
+    const response = { 200: Type.Ref("HealthOutput"), 503: Type.Ref("HealthOutput") };
+    app.get(url, { config, schema: { summary, tags, response } }, async (_request, reply) => {
+      const { status, duration, info } = await probe(tag);
+      const served = domain === "" ? {} : { domain };
+      return reply
+        .status(status === "Healthy" ? 200 : 503)
+        .header("cache-control", "no-store")
+        .send({ status, duration, ...served, version, info });
+    });
+  }
+
+  app.get(
+    "/version",
+    { config, schema: { summary: "Versions", tags, response: { 200: VersionOutput } } },
+    () => ({ version, schemaVersion, service: "millrace" }),
+  );
+  if (metrics !== undefined) addMetricsRoute(app, metrics);
+}
+
+function addMetricsRoute(app: HttpServer, metrics: Metrics): void {
+  app.get(
+    "/metrics",
+    { config, schema: { summary: "Figures for Prometheus", tags } },
+    async (_request, reply) => reply.type(metricsContentType).send(await metrics.text()),
+  );
+}
+
+const DeployHealthOutput = Type.Object({
+  status: Type.String(),
+  timestamp: Type.String({ format: "date-time" }),
+});
+
+/** The deployment API has a `/health` of its own shape. */
+export function addDeployHealth(app: HttpServer, now: () => Date = () => new Date()): void {
+  app.get(
+    "/health",
+    { config, schema: { summary: "Health", tags, response: { 200: DeployHealthOutput } } },
+    () => ({ status: "healthy", timestamp: now().toISOString() }),
+  );
+}

@@ -1,0 +1,52 @@
+/** The runtime API: every route of the surface, on the server both surfaces share. */
+import type { Runtime } from "../runtime/runtime.ts";
+import { componentSchemaVersion } from "../service-version.ts";
+import { addApiDocuments } from "./api-documents.ts";
+import { createServer, type HttpServer, type ServerOptions } from "./create-server.ts";
+import { addDefinitionRoutes } from "./definition-routes.ts";
+import type { HealthCheck } from "./health-check.ts";
+import { addHealthRoutes } from "./health-routes.ts";
+import { addInstanceRoutes } from "./instance-routes.ts";
+
+export interface RuntimeServerOptions {
+  server: ServerOptions;
+  /** Throws `StorageUnavailable` until the service has started. */
+  runtime: () => Runtime;
+  domain: string;
+  requireFlowVersion: boolean;
+  /** JSON Schemas of the component kinds, by name. */
+  schemas: Record<string, object>;
+}
+
+export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
+  const { server, runtime, domain, requireFlowVersion, schemas } = options;
+  const app = createServer(server);
+  addApiDocuments(app, {
+    title: "Millrace runtime API",
+    version: server.appVersion,
+    description:
+      "Publish component definitions, drive instances from state to state, read them back.",
+  });
+  addHealthRoutes(app, {
+    version: server.appVersion,
+    schemaVersion: componentSchemaVersion,
+    domain,
+    checks: [
+      { name: "self", tags: ["live"], run: async () => ({ healthy: true }) },
+      database(runtime),
+    ],
+    ...(server.metrics === undefined ? {} : { metrics: server.metrics }),
+  });
+  addDefinitionRoutes(app, { runtime, requireFlowVersion, schemas });
+  addInstanceRoutes(app, runtime);
+  return app;
+}
+
+const database = (runtime: () => Runtime): HealthCheck => ({
+  name: "database",
+  tags: ["ready"],
+  run: async () => {
+    await runtime().database.query("select 1");
+    return { healthy: true };
+  },
+});

@@ -1,0 +1,124 @@
+/**
+ * Checks path, query, header and body against the route's schema; the same schemas make the API
+ * document. A schema is compiled when its route is first called: compiling all of them would cost
+ * the start more than most processes ever use.
+ *
+ * Path, query and headers arrive as text, so their values are converted and defaults filled in.
+ * Bodies are taken literally. A route whose body has rules and codes of its own (publish, start)
+ * says `config: { checksBodyItself: true }`: its body schema is documentation, the rest is checked.
+ */
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from "fastify";
+import type { ErrorsByPath } from "../engine/problem.ts";
+import { problems } from "../engine/problems.ts";
+
+type Schema = Record<string, unknown>;
+type Compiler = FastifySchemaCompiler<FastifySchema>;
+
+const partNames: Record<string, string> = {
+  params: "path",
+  querystring: "query",
+  headers: "headers",
+  body: "body",
+};
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The handler checks the body; its schema only documents it. */
+    checksBodyItself?: boolean;
+  }
+}
+
+export function validateRequests(app: FastifyInstance): void {
+  const compile = createCompiler(app);
+  app.setValidatorCompiler(compile);
+  app.addHook("onRoute", (route) => {
+    if (route.config?.checksBodyItself !== true) return;
+    route.validatorCompiler = (part) => (part.httpPart === "body" ? () => true : compile(part));
+  });
+}
+
+function createCompiler(app: FastifyInstance): Compiler {
+  const textual = lazily(() => newAjv(app, { coerceTypes: "array", useDefaults: true }));
+  const literal = lazily(() => newAjv(app, {}));
+  return ({ schema: given, httpPart }) => {
+    const schema = given as Schema;
+    const part = partNames[httpPart ?? "body"] ?? "request";
+    const isOptional = "~optional" in schema;
+    const rename = httpPart === "querystring" ? renameTo(schema) : undefined;
+    const validator = lazily(() => (httpPart === "body" ? literal() : textual()).compile(schema));
+    return (data: unknown) => {
+      // Fastify shows an absent body as null.
+      if (data === null && isOptional) return true;
+      rename?.(data as Record<string, unknown>);
+      const validate = validator();
+      if (validate(data)) return true;
+      const errors = errorsByPath(validate.errors ?? []);
+      const count = Object.values(errors).flat().length;
+      return { error: problems.requestInvalid({ part, count }, { errors }) };
+    };
+  };
+}
+
+function newAjv(app: FastifyInstance, options: object): Ajv2020 {
+  const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, ...options });
+  addFormats.default(ajv);
+  ajv.addVocabulary(["example"]);
+  for (const schema of Object.values(app.getSchemas())) ajv.addSchema(schema as Schema);
+  return ajv;
+}
+
+/** The query parser folded all names to lower case; the schema knows how they are really spelt. */
+function renameTo(schema: Schema): ((query: Record<string, unknown>) => void) | undefined {
+  const names = Object.keys((schema["properties"] as Schema | undefined) ?? {});
+  const spelt = names.filter((name) => name !== name.toLowerCase());
+  if (spelt.length === 0) return undefined;
+  return (query) => {
+    for (const name of spelt) {
+      const folded = name.toLowerCase();
+      if (query[folded] === undefined) continue;
+      query[name] = query[folded];
+      delete query[folded];
+    }
+  };
+}
+
+export function errorsByPath(errors: readonly ErrorObject[]): ErrorsByPath {
+  const byPath = new Map<string, string[]>();
+  for (const error of errors) {
+    const path = pathOf(error);
+    const messages = byPath.get(path) ?? [];
+    messages.push(messageOf(error));
+    byPath.set(path, messages);
+  }
+  return Object.fromEntries(byPath);
+}
+
+/** `items.0.name`; what belongs to no member is filed under `general`. */
+function pathOf({ instancePath, params }: ErrorObject): string {
+  const segments = instancePath.split("/").slice(1).map(unescape);
+  const member: unknown = params["missingProperty"] ?? params["additionalProperty"];
+  if (typeof member === "string") segments.push(member);
+  return segments.length === 0 ? "general" : segments.join(".");
+}
+
+const unescape = (segment: string) => segment.replaceAll("~1", "/").replaceAll("~0", "~");
+
+function messageOf({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case "required":
+      return "is required";
+    case "additionalProperties":
+      return "is not known here";
+    case "enum":
+      return `must be one of ${(params["allowedValues"] as unknown[]).join(", ")}`;
+    default:
+      return message ?? "is not valid";
+  }
+}
+
+function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
