@@ -43,6 +43,168 @@ export const problems = catalogue({
       `No instance '${f.instance}'${f.version === undefined ? "" : ` with version '${f.version}'`} in workflow '${f.workflow}' of domain '${f.domain}'. Give an id or a business key that exists.`,
   },
 
+  startFailedNoInitialState: {
+    status: 404,
+    prefix: "notfound",
+    code: "Instance:100003",
+    title: "Not Found",
+    detail: (f: { workflow: string; state: string }) =>
+      `Workflow '${f.workflow}' starts in the state '${f.state}', which it does not have. Publish a corrected version.`,
+  },
+  cancelNotConfigured: {
+    status: 400,
+    prefix: "validation",
+    code: "Instance:100016",
+    title: "Bad Request",
+    detail: () => "This workflow has no 'cancel' transition. Add one to its definition.",
+  },
+  instanceNotFoundToChange: {
+    status: 404,
+    prefix: "notfound",
+    code: "Instance:100017",
+    title: "Not Found",
+    detail: (f: { domain: string; workflow: string; instance: string }) =>
+      `No instance '${f.instance}' in workflow '${f.workflow}' of domain '${f.domain}'. Give an id or a business key that exists.`,
+  },
+  instanceTerminal: {
+    status: 400,
+    prefix: "validation",
+    code: "Instance:100018",
+    title: "Bad Request",
+    detail: (f: { instance: string; status: string }) =>
+      f.status === "F"
+        ? `Instance '${f.instance}' is Faulted and takes no transitions. Look at its incident, then retry it.`
+        : `Instance '${f.instance}' has ended (status ${f.status}) and takes no transitions. Start a new one.`,
+  },
+  updateDataNotConfigured: {
+    status: 400,
+    prefix: "validation",
+    code: "Instance:100024",
+    title: "Bad Request",
+    detail: () => "This workflow has no 'updateData' transition. Add one to its definition.",
+  },
+  keyInUse: {
+    status: 409,
+    prefix: "conflict",
+    code: "Instance:100025",
+    title: "Conflict",
+    detail: (f: { workflow: string; key: string }) =>
+      `The key '${f.key}' belongs to an instance of '${f.workflow}' that has not completed. Choose another key, or use that instance.`,
+  },
+  exitNotConfigured: {
+    status: 400,
+    prefix: "validation",
+    code: "Instance:100026",
+    title: "Bad Request",
+    detail: () => "This workflow has no 'exit' transition. Add one to its definition.",
+  },
+  instanceBusy: {
+    status: 409,
+    prefix: "conflict",
+    code: "Instance:100031",
+    title: "Conflict",
+    detail: (f: { instance: string }) =>
+      `Instance '${f.instance}' is Busy with another transition. Wait until it is Active, then read it and decide again.`,
+  },
+
+  // Transition
+  transitionNotFound: {
+    status: 404,
+    prefix: "notfound",
+    code: "Transition:100004",
+    title: "Not Found",
+    detail: (f: { transition: string; workflow: string }) =>
+      `Workflow '${f.workflow}' has no transition '${f.transition}'. Use a key that its definition has.`,
+  },
+  transitionQueued: {
+    status: 409,
+    prefix: "conflict",
+    code: "Transition:100009",
+    title: "Conflict",
+    detail: (f: { transition: string; instance: string }) =>
+      `The transition '${f.transition}' of instance '${f.instance}' has just been made by another request. Read the instance and decide again.`,
+  },
+  triggerNotAllowed: {
+    status: 403,
+    prefix: "validation",
+    code: "Transition:100010",
+    title: "Forbidden",
+    detail: (f: { transition: string; trigger: string }) =>
+      `The transition '${f.transition}' is ${f.trigger}: the system fires it, callers may not.`,
+  },
+  transitionNotAvailable: {
+    status: 400,
+    prefix: "validation",
+    code: "Transition:100020",
+    title: "Bad Request",
+    detail: (f: { transition: string; state: string }) =>
+      `The transition '${f.transition}' is not available in the state '${f.state}'. Read the instance for its current state.`,
+  },
+  sharedNotAvailable: {
+    status: 400,
+    prefix: "validation",
+    code: "Transition:100021",
+    title: "Bad Request",
+    detail: (f: { transition: string; state: string }) =>
+      `The shared transition '${f.transition}' is not available in the state '${f.state}': 'availableIn' does not list it.`,
+  },
+  startOutsideInitialState: {
+    status: 400,
+    prefix: "validation",
+    code: "Transition:100022",
+    title: "Bad Request",
+    detail: (f: { transition: string; state: string }) =>
+      `'${f.transition}' starts an instance and cannot be sent to one that is in the state '${f.state}'. Start a new instance.`,
+  },
+  specialNotAvailable: {
+    status: 400,
+    prefix: "validation",
+    code: "Transition:100024",
+    title: "Bad Request",
+    detail: (f: { transition: string; state: string }) =>
+      `The transition '${f.transition}' is not available in the state '${f.state}': 'availableIn' does not list it.`,
+  },
+
+  // Authorization
+  roleDenied: {
+    status: 403,
+    prefix: "forbidden",
+    code: "Authorization:110001",
+    title: "Forbidden",
+    detail: (f: { what: string }) =>
+      `The caller's roles do not allow ${f.what}. Call as somebody who has one of the allowed roles.`,
+  },
+
+  // Validation — the list's query language
+  filterInvalid: {
+    status: 400,
+    prefix: "validation",
+    code: "Validation:900011",
+    title: "Bad Request",
+    detail: () => "The filter cannot be understood; 'errors' says where and why.",
+  },
+  sortInvalid: {
+    status: 400,
+    prefix: "validation",
+    code: "Validation:900012",
+    title: "Bad Request",
+    detail: () => "The sort order cannot be understood; 'errors' says where and why.",
+  },
+  groupByInvalid: {
+    status: 400,
+    prefix: "validation",
+    code: "Validation:900013",
+    title: "Bad Request",
+    detail: () => "The grouping cannot be understood; 'errors' says where and why.",
+  },
+  aggregationsInvalid: {
+    status: 400,
+    prefix: "validation",
+    code: "Validation:900014",
+    title: "Bad Request",
+    detail: () => "The aggregations cannot be understood; 'errors' says where and why.",
+  },
+
   // Cache — definitions
   componentNotFound: {
     status: 404,
@@ -51,5 +213,118 @@ export const problems = catalogue({
     title: "Not Found",
     detail: (f: { domain: string; flow: string; key: string; version?: string | undefined }) =>
       `No component '${f.key}'${f.version === undefined ? "" : ` with version '${f.version}'`} in ${f.flow} of domain '${f.domain}'. Publish it first, or correct the key or version.`,
+  },
+
+  // ModelValidation — path, query, header and form fields
+  requestInvalid: {
+    status: 400,
+    prefix: "validation",
+    code: "ModelValidation:Failed",
+    title: "Bad Request",
+    detail: (f: { part: string; count: number }) =>
+      `The ${f.part} of the request ${f.count === 1 ? "has a mistake" : `has ${f.count} mistakes`}, listed in 'errors' by name.`,
+  },
+
+  // Http — the request before any rule of the domain looks at it
+  requestMalformed: {
+    status: 400,
+    prefix: "validation",
+    code: "Http:400001",
+    title: "Bad Request",
+    detail: (f: { reason: string }) =>
+      `The request is not well-formed HTTP: ${f.reason}. Correct it and send it again.`,
+  },
+  bodyNotJson: {
+    status: 400,
+    prefix: "validation",
+    code: "Http:400002",
+    title: "Bad Request",
+    detail: (f: { reason: string }) =>
+      `The body is not JSON: ${f.reason}. Send one JSON value in UTF-8.`,
+  },
+  bodyTooDeep: {
+    status: 400,
+    prefix: "validation",
+    code: "Http:400003",
+    title: "Bad Request",
+    detail: (f: { limit: number }) =>
+      `The body nests objects and arrays deeper than ${f.limit} levels. Send it flatter, or raise Http.JsonDepth.`,
+  },
+  bodyIncomplete: {
+    status: 400,
+    prefix: "validation",
+    code: "Http:400004",
+    title: "Bad Request",
+    detail: () => "The body ended before its announced length. Send the whole body.",
+  },
+  routeNotFound: {
+    status: 404,
+    prefix: "notfound",
+    code: "Http:404001",
+    title: "Not Found",
+    detail: (f: { method: string; path: string }) =>
+      `Nothing answers ${f.method} ${f.path}. The routes are listed in /openapi.json.`,
+  },
+  methodNotAllowed: {
+    status: 405,
+    prefix: "notsupported",
+    code: "Http:405001",
+    title: "Method Not Allowed",
+    detail: (f: { method: string; path: string; allowed: string }) =>
+      `${f.path} does not accept ${f.method}. Use one of: ${f.allowed}.`,
+  },
+  requestTimeout: {
+    status: 408,
+    prefix: "transient",
+    code: "Http:408001",
+    title: "Request Timeout",
+    detail: (f: { seconds: number }) =>
+      `The request was not received completely within ${f.seconds} s. Send it again on a new connection.`,
+  },
+  bodyTooLarge: {
+    status: 413,
+    prefix: "validation",
+    code: "Http:413001",
+    title: "Payload Too Large",
+    detail: (f: { limit: number }) =>
+      `The body is larger than ${f.limit} bytes. Send less, or raise Http.BodyLimitBytes.`,
+  },
+  contentTypeNotSupported: {
+    status: 415,
+    prefix: "notsupported",
+    code: "Http:415001",
+    title: "Unsupported Media Type",
+    detail: (f: { given: string; supported: string }) =>
+      `A body with ${f.given} is not accepted here. Send ${f.supported}.`,
+  },
+  headersTooLarge: {
+    status: 431,
+    prefix: "validation",
+    code: "Http:431001",
+    title: "Request Header Fields Too Large",
+    detail: (f: { bytes: number; count: number }) =>
+      `The request headers exceed ${f.bytes} bytes or ${f.count} fields. Send fewer or shorter headers, or raise Http.HeaderBytes and Http.HeaderCount.`,
+  },
+  internalError: {
+    status: 500,
+    prefix: "failure",
+    code: "Http:500001",
+    title: "Internal Server Error",
+    detail: () => "The service failed to answer. The log has the cause under this trace id.",
+  },
+  storageUnavailable: {
+    status: 503,
+    prefix: "transient",
+    code: "Http:503001",
+    title: "Service Unavailable",
+    detail: () => "The database does not answer at the moment. Send the request again later.",
+  },
+  shuttingDown: {
+    status: 503,
+    prefix: "transient",
+    code: "Http:503002",
+    title: "Service Unavailable",
+    detail: () =>
+      "This node is stopping and takes no new requests. Send the request again; another node, or this one after its restart, answers it.",
   },
 });

@@ -1,0 +1,30 @@
+import { Command } from "commander";
+import { settings, shownValue, type SettingName } from "../config.ts";
+import { serviceVersion } from "../service-version.ts";
+import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
+
+/** `millrace doctor`: the effective configuration, where each value comes from, secrets masked. */
+export const doctorCommand = (): Command =>
+  withConfigFlags(new Command("doctor"))
+    .description("print the effective configuration, secrets masked")
+    .option("--json", "print as JSON")
+    .action((flags: CommonFlags & { json?: boolean }) => {
+      const { config, sources } = readConfig(flags);
+      const rows = (Object.keys(settings) as SettingName[]).map((name) => ({
+        name,
+        value: shownValue(name, config[name]),
+        source: sources[name],
+        about: settings[name].about,
+      }));
+      if (flags.json === true) {
+        console.log(JSON.stringify({ version: serviceVersion(), settings: rows }, undefined, 2));
+        return;
+      }
+      const width = Math.max(...rows.map((row) => row.name.length));
+      console.log(`millrace ${serviceVersion()} on Node ${process.version}\n`);
+      for (const row of rows) {
+        const value = row.value === "" ? "(empty)" : row.value;
+        console.log(`${row.name.padEnd(width)}  ${value}  [${row.source}]`);
+        console.log(`${" ".repeat(width)}  ${row.about}`);
+      }
+    });

@@ -1,0 +1,20 @@
+import { Command } from "commander";
+import { StartRefusal } from "../engine/start-refusal.ts";
+import { migrate } from "../storage/postgres/migrate.ts";
+import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
+
+/** `millrace migrate`: brings the database of `DATABASE_URL` up to date and ends. */
+export const migrateCommand = (): Command =>
+  withConfigFlags(new Command("migrate"))
+    .description("bring the database of DATABASE_URL up to date, then end")
+    .action(async (flags: CommonFlags) => {
+      const url = readConfig(flags).config["Database.Url"];
+      if (url === "") {
+        throw new StartRefusal(
+          "There is nothing to migrate: DATABASE_URL is empty. The embedded database is migrated by every start.",
+        );
+      }
+      const { applied, serverVersion } = await migrate(url);
+      const done = applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`;
+      console.log(`PostgreSQL ${serverVersion}: ${done}`);
+    });

@@ -1,0 +1,113 @@
+import { Command, Option } from "commander";
+import type { LoadedConfig } from "../config.ts";
+import { StartRefusal } from "../engine/start-refusal.ts";
+import { createLog } from "../log.ts";
+import { startMillrace, type Millrace, type Role } from "../millrace.ts";
+import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
+
+interface StartFlags extends CommonFlags {
+  embedded?: boolean;
+  role?: Role[];
+}
+
+/** `millrace start`: runs the service until it is told to stop. */
+export const startCommand = (): Command =>
+  withConfigFlags(new Command("start"))
+    .description("run the service")
+    .option("--embedded", "use the embedded database even with NODE_ENV=production")
+    .addOption(
+      new Option("--role <role...>", "what this node does; default: everything").choices([
+        "api",
+        "worker",
+        "deploy",
+      ]),
+    )
+    .action(start);
+
+async function start(flags: StartFlags): Promise<void> {
+  const loaded = readConfig(flags);
+  refuseEmbeddedInProduction(loaded, flags);
+  const { config } = loaded;
+  const log = createLog({
+    level: config["Log.Level"],
+    pretty:
+      config["Log.Format"] === "pretty" ||
+      (config["Log.Format"] === "auto" && process.stdout.isTTY === true),
+    secrets: passwordOf(config["Database.Url"]),
+  });
+  const stopping = new AbortController();
+  let millrace: Millrace | undefined;
+  let ending: Promise<void> | undefined;
+
+  const end = (signal: NodeJS.Signals) => {
+    if (ending !== undefined) {
+      // The database is tied to this process and ends with it.
+      console.error("millrace: forced to stop");
+      process.exit(130);
+    }
+    log.info({ signal }, "Stopping");
+    stopping.abort();
+    ending = (millrace?.stop() ?? Promise.resolve()).then(
+      () => log.info("Stopped"),
+      (err: unknown) => {
+        log.error({ err }, "StopFailed");
+        process.exitCode = 1;
+      },
+    );
+  };
+  process.on("SIGINT", end);
+  process.on("SIGTERM", end);
+  process.on("uncaughtException", (error) => {
+    log.fatal({ err: error }, "UncaughtException");
+    process.exit(1);
+  });
+
+  try {
+    millrace = await startMillrace({
+      config,
+      log,
+      signal: stopping.signal,
+      ...(flags.role === undefined ? {} : { roles: flags.role }),
+      ...(config["Database.Url"] === "" || flags.embedded === true ? { embedded: true } : {}),
+    });
+  } catch (error) {
+    if (stopping.signal.aborted) return;
+    throw error;
+  }
+  if (stopping.signal.aborted) {
+    await millrace.stop();
+    return;
+  }
+  console.log(greeting(millrace));
+}
+
+function refuseEmbeddedInProduction({ config }: LoadedConfig, flags: StartFlags): void {
+  if (process.env["NODE_ENV"] !== "production") return;
+  if (config["Database.Url"] !== "" || flags.embedded === true) return;
+  throw new StartRefusal(
+    "NODE_ENV is production and DATABASE_URL is empty. Set DATABASE_URL to a PostgreSQL 15 or newer, or add --embedded to run on the embedded database on purpose.",
+  );
+}
+
+/** Values that must never be written, whatever field they turn up in. */
+function passwordOf(url: string): string[] {
+  if (!URL.canParse(url)) return [];
+  const { password } = new URL(url);
+  return password === "" ? [] : [password, decodeURIComponent(password)];
+}
+
+function greeting({ runtimeUrl, deployUrl, sample }: Millrace): string {
+  const lines = ["", "Millrace is running."];
+  if (runtimeUrl !== undefined) {
+    lines.push(`  Runtime API     ${runtimeUrl}   (reference: ${runtimeUrl}/docs)`);
+  }
+  if (deployUrl !== undefined) lines.push(`  Deployment API  ${deployUrl}`);
+  if (runtimeUrl !== undefined) {
+    const path =
+      sample === undefined
+        ? "/health"
+        : `/api/v1/${sample.domain}/workflows/sys-flows/instances/${sample.workflow}`;
+    lines.push("", "Try:", `  curl -s ${runtimeUrl}${path}`);
+  }
+  return `${lines.join("\n")}\n`;
+}

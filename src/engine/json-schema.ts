@@ -1,0 +1,172 @@
+/**
+ * JSON Schemas that people publish: compiled once, then used for every payload.
+ *
+ * The schema is somebody else's text, so nothing in it may hang the process:
+ * - size and nesting are limited, and a schema that would evaluate itself forever is refused;
+ * - patterns run in linear time (`json-schema/pattern.ts`), and so does `uniqueItems`;
+ * - nothing is fetched: a `$ref` to another document accepts everything, with a warning at publish.
+ *
+ * Unknown keywords (`x-labels` and its like) are ignored, as the drafts say.
+ */
+import { Ajv, type ErrorObject, type Options } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { createAjv04 } from "./json-schema/ajv-draft-04.ts";
+import { type Dialect, dialectOf } from "./json-schema/dialect.ts";
+import {
+  examineSchema,
+  type SchemaExamination,
+  type SchemaFinding,
+} from "./json-schema/examine.ts";
+import { formats } from "./json-schema/formats.ts";
+import { isSchemaObject } from "./json-schema/nodes.ts";
+import { compilePattern } from "./json-schema/pattern.ts";
+import { addLinearUniqueItems } from "./json-schema/unique-items.ts";
+
+/** What is wrong with a payload, and where. */
+export interface SchemaError {
+  /** Dotted way to the member, `items.0.name`; `root` for the payload itself. */
+  readonly path: string;
+  readonly keyword: string;
+  readonly message: string;
+  readonly schemaPath: string;
+}
+
+export interface CompiledSchema {
+  /** All errors, those of the root and of its children together; none when the payload is right. */
+  validate(data: unknown): SchemaError[];
+}
+
+/** The schema itself is wrong. Publish asks first, so a stored schema does not throw this. */
+export class SchemaMistake extends Error {
+  override readonly name = "SchemaMistake";
+  readonly mistakes: readonly SchemaFinding[];
+
+  constructor(mistakes: readonly SchemaFinding[]) {
+    super(mistakes.map(({ path, message }) => `${path.join(".")}: ${message}`).join(" "));
+    this.mistakes = mistakes;
+  }
+}
+
+/** Everything wrong or doubtful about a schema, compiling included; nothing is thrown. */
+export function checkJsonSchema(schema: Readonly<Record<string, unknown>>): {
+  mistakes: readonly SchemaFinding[];
+  warnings: readonly SchemaFinding[];
+} {
+  const examination = examineSchema(schema);
+  const { mistakes, warnings } = examination;
+  if (mistakes.length > 0) return { mistakes, warnings };
+  try {
+    compileExamined(schema, examination);
+    return { mistakes, warnings };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `The schema does not compile: ${reason}.`;
+    return { mistakes: [{ path: [], message }], warnings };
+  }
+}
+
+/** Costs milliseconds: keep the result for as long as the schema's version lives. */
+export function compileSchema(schema: object | boolean): CompiledSchema {
+  if (!isSchemaObject(schema)) return toCompiled(new Ajv2020(options).compile(schema));
+  const examination = examineSchema(schema);
+  if (examination.mistakes.length > 0) throw new SchemaMistake(examination.mistakes);
+  return compileExamined(schema, examination);
+}
+
+/**
+ * One ajv per schema: a shared one keeps whatever it has compiled, and two schemas with one `$id`
+ * would collide. Without meta-schemas that costs a millisecond.
+ */
+const options: Options = {
+  allErrors: true,
+  strict: false,
+  meta: false,
+  validateSchema: false,
+  logger: false,
+  // References stay calls: inlining would let the generated code grow without bound.
+  inlineRefs: false,
+  formats,
+  code: { regExp: Object.assign(regExp, { code: "compilePattern" }) },
+};
+
+/** ajv tells patterns apart by `toString`, so each needs its own. */
+function regExp(source: string) {
+  const pattern = compilePattern(source);
+  return { test: (text: string) => pattern.test(text), toString: () => `/${source}/` };
+}
+
+const makers: Record<Dialect, () => Ajv> = {
+  "2020-12": () => new Ajv2020(options),
+  "2019-09": () => new Ajv2019(options),
+  "draft-07": () => new Ajv(options),
+  "draft-04": () => createAjv04(options),
+};
+
+function compileExamined(
+  schema: Readonly<Record<string, unknown>>,
+  { elsewhere }: SchemaExamination,
+): CompiledSchema {
+  const ajv = makers[dialectOf(schema["$schema"]).dialect]();
+  addLinearUniqueItems(ajv);
+  const { $schema: _, ...own } = prepare(schema, elsewhere) as Record<string, unknown>;
+  return toCompiled(ajv.compile(own));
+}
+
+/** A copy without the references that lead to other documents. */
+function prepare(value: unknown, elsewhere: ReadonlySet<unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => prepare(item, elsewhere));
+  if (!isSchemaObject(value)) return value;
+  const dropped = elsewhere.has(value) ? ["$ref", "$dynamicRef", "$recursiveRef"] : [];
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([keyword]) => !dropped.includes(keyword))
+      .map(([keyword, item]) => [keyword, prepare(item, elsewhere)]),
+  );
+}
+
+/** A payload with a mistake per item is told about the first thousand. */
+const mostErrors = 1000;
+
+function toCompiled(validate: {
+  (data: unknown): unknown;
+  errors?: ErrorObject[] | null;
+}): CompiledSchema {
+  return {
+    validate(data) {
+      if (validate(data) === true) return [];
+      const errors = validate.errors ?? [];
+      // "must match then" only repeats the errors of the branch.
+      const own = errors.filter((error) => error.keyword !== "if");
+      return (own.length > 0 ? own : errors).slice(0, mostErrors).map(toSchemaError);
+    },
+  };
+}
+
+function toSchemaError(error: ErrorObject): SchemaError {
+  const params: Record<string, unknown> = error.params;
+  const steps = error.instancePath
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  // These errors belong to the parent but are about one of its members.
+  const member =
+    params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"];
+  if (typeof member === "string") steps.push(member);
+  return {
+    path: steps.length === 0 ? "root" : steps.join("."),
+    keyword: error.keyword,
+    message: sayError(error),
+    schemaPath: error.schemaPath,
+  };
+}
+
+function sayError({ keyword, params, message }: ErrorObject): string {
+  const said = message ?? `fails '${keyword}'`;
+  const allowed: unknown = params["allowedValues"];
+  if (keyword === "enum" && Array.isArray(allowed) && allowed.length <= 20) {
+    return `must be one of ${allowed.map((value) => JSON.stringify(value)).join(", ")}`;
+  }
+  if (keyword === "const") return `must be ${JSON.stringify(params["allowedValue"])}`;
+  return said;
+}

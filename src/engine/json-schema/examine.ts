@@ -1,0 +1,157 @@
+/** Looks at a schema before it is compiled: is it one, and can it do no harm? */
+import { dialectOf } from "./dialect.ts";
+import { metaSchemaMistakes } from "./meta-schema.ts";
+import {
+  isSchemaObject,
+  limits,
+  type SchemaNode,
+  schemaNodes,
+  type SchemaNodes,
+  type Step,
+} from "./nodes.ts";
+import { compilePattern, PatternMistake } from "./pattern.ts";
+import { resolveRef } from "./resolve-ref.ts";
+
+/** Something about the schema itself; `path` leads to it from the schema's root. */
+export interface SchemaFinding {
+  readonly path: readonly Step[];
+  readonly message: string;
+}
+
+export interface SchemaExamination {
+  readonly mistakes: SchemaFinding[];
+  readonly warnings: SchemaFinding[];
+  /** Subschemas with a `$ref` to another document. */
+  readonly elsewhere: ReadonlySet<unknown>;
+  readonly nodes: SchemaNodes;
+}
+
+/** How often one value may be evaluated; nested `allOf` of `$ref`s doubles it with each level. */
+const mostEvaluations = 10_000;
+
+export function examineSchema(schema: Readonly<Record<string, unknown>>): SchemaExamination {
+  const nodes = isTooDeep(schema)
+    ? { nodes: [], of: () => undefined, tooLarge: true }
+    : schemaNodes(schema);
+  const findings: SchemaExamination & { elsewhere: Set<unknown> } = {
+    mistakes: [],
+    warnings: [],
+    elsewhere: new Set(),
+    nodes,
+  };
+  if (nodes.tooLarge) {
+    findings.mistakes.push({
+      path: [],
+      message: `The schema is too large; it may have ${limits.nodes} subschemas, nested ${limits.depth} deep. Split it.`,
+    });
+    return findings;
+  }
+  const { dialect, known } = dialectOf(schema["$schema"]);
+  if (!known) {
+    findings.warnings.push({
+      path: ["$schema"],
+      message: "'$schema' names no known dialect; the schema is read as draft 2020-12.",
+    });
+  }
+  findings.mistakes.push(...metaSchemaMistakes(schema, dialect));
+  for (const node of nodes.nodes) {
+    examinePatterns(node, findings);
+    examineRefs(node, findings);
+  }
+  examineCost(findings);
+  return findings;
+}
+
+function examinePatterns(node: SchemaNode, findings: SchemaExamination): void {
+  const { pattern, patternProperties } = node.schema;
+  if (typeof pattern === "string") tryPattern(pattern, [...node.path, "pattern"], findings);
+  if (!isSchemaObject(patternProperties)) return;
+  for (const source of Object.keys(patternProperties)) {
+    tryPattern(source, [...node.path, "patternProperties", source], findings);
+  }
+}
+
+function tryPattern(source: string, path: readonly Step[], findings: SchemaExamination): void {
+  try {
+    compilePattern(source);
+  } catch (error) {
+    if (!(error instanceof PatternMistake)) throw error;
+    findings.mistakes.push({ path, message: `The pattern ${error.message}.` });
+  }
+}
+
+const refKeywords = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+function examineRefs(
+  node: SchemaNode,
+  findings: SchemaExamination & { elsewhere: Set<unknown> },
+): void {
+  for (const keyword of refKeywords) {
+    const ref = node.schema[keyword];
+    if (typeof ref !== "string") continue;
+    const path = [...node.path, keyword];
+    const resolved = resolveRef(ref, node, findings.nodes);
+    if (resolved.kind === "elsewhere") {
+      findings.elsewhere.add(node.schema);
+      findings.warnings.push({
+        path,
+        message:
+          "The reference is to another document, which is not fetched; it accepts everything.",
+      });
+    } else if (resolved.kind === "nowhere") {
+      findings.mistakes.push({
+        path,
+        message:
+          "The reference leads to no schema in this document; correct it or add the definition.",
+      });
+    } else {
+      const target = findings.nodes.of(resolved.schema);
+      if (target !== undefined) node.inPlace.push(target);
+    }
+  }
+}
+
+/** Refuses schemas that evaluate themselves forever, or very often, on one value. */
+function examineCost(findings: SchemaExamination): void {
+  const costs = new Map<SchemaNode, number>();
+  const open = new Set<SchemaNode>();
+
+  function costOf(node: SchemaNode): number {
+    const known = costs.get(node);
+    if (known !== undefined) return known;
+    if (open.has(node)) {
+      findings.mistakes.push({
+        path: node.path,
+        message: "The schema refers to itself for the same value and would never end.",
+      });
+      return 0;
+    }
+    open.add(node);
+    const cost = node.inPlace.reduce((sum, child) => sum + costOf(child), 1);
+    open.delete(node);
+    costs.set(node, cost);
+    return cost;
+  }
+
+  // Children before parents, so that the recursion never gets deeper than one chain of references.
+  for (const node of findings.nodes.nodes.toReversed()) {
+    if (costOf(node) <= mostEvaluations) continue;
+    findings.mistakes.push({
+      path: node.path,
+      message: `The schema evaluates one value more than ${mostEvaluations} times; simplify it.`,
+    });
+    return;
+  }
+}
+
+/** Nesting of any kind, also inside keywords that hold no schemas. */
+function isTooDeep(root: unknown): boolean {
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > 2 * limits.depth) return true;
+    level = level.flatMap((value) =>
+      typeof value === "object" && value !== null ? Object.values(value) : [],
+    );
+  }
+  return false;
+}

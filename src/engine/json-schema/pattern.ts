@@ -1,0 +1,126 @@
+/**
+ * Regular expressions from published schemas, run in linear time whatever the text: a pattern such
+ * as `^(a+)+$` would hold the whole process for seconds on thirty characters.
+ *
+ * - Simple anchored patterns run natively: with one quantifier there is nothing to backtrack into.
+ * - Others run in RE2. Look-aheads directly after `^` (`^(?=.*\d)(?!.*\s).{8,}$`, the usual way to
+ *   write a password rule) are conditions on the whole text, so each becomes a test of its own.
+ * - What neither can do (back-references, other look-arounds) is refused at publish. Falling back to
+ *   the native engine would open the hole again.
+ */
+import { RE2JS } from "re2js";
+
+export interface Pattern {
+  test(text: string): boolean;
+}
+
+/** The pattern cannot be used; the message says why. */
+export class PatternMistake extends Error {
+  override readonly name = "PatternMistake";
+}
+
+export function compilePattern(source: string): Pattern {
+  const native = compileNative(source);
+  if (isPlainlyLinear(source)) return native;
+  const { conditions, rest } = splitLookAheads(source);
+  const tests = conditions.map(({ body, wanted }) => {
+    const compiled = compileLinear(`^(?:${body})`, source);
+    return (text: string) => compiled.test(text) === wanted;
+  });
+  const main = compileLinear(rest, source);
+  return { test: (text) => main.test(text) && tests.every((holds) => holds(text)) };
+}
+
+function compileNative(source: string): RegExp {
+  try {
+    return new RegExp(source, "u");
+  } catch {
+    // Without `u`, needless escapes such as `\-` and `\@` are allowed, and authors write them.
+  }
+  try {
+    return new RegExp(source);
+  } catch (error) {
+    throw new PatternMistake(
+      `is not a regular expression (${error instanceof Error ? error.message.replace(/^Invalid regular expression: /, "") : String(error)})`,
+    );
+  }
+}
+
+function compileLinear(source: string, whole: string): Pattern {
+  const flags = /\(\?<[=!]/.test(source) ? RE2JS.LOOKBEHINDS : 0;
+  try {
+    const compiled = RE2JS.compile(RE2JS.translateRegExp(source), flags);
+    return { test: (text) => compiled.test(text) };
+  } catch {
+    throw new PatternMistake(
+      /\\[1-9]|\\k</.test(whole)
+        ? "uses a back-reference, which cannot be matched in linear time"
+        : /\(\?<?[=!]/.test(whole)
+          ? "uses a look-around other than look-aheads directly after '^', which cannot be matched in linear time"
+          : "uses syntax that cannot be matched in linear time (such as a repeat count above 1000)",
+    );
+  }
+}
+
+/** Anchored, without groups and alternatives, and with at most one quantifier that can vary. */
+function isPlainlyLinear(source: string): boolean {
+  if (!source.startsWith("^")) return false;
+  // Escapes and classes stand for one character each.
+  const bare = source.replaceAll(/\\.|\[(?:\\.|[^\]\\])*\]/gs, "x");
+  if (/[()|]/.test(bare)) return false;
+  const varying = bare.match(/[*+?]|\{\d+,\d*\}/g) ?? [];
+  return varying.length <= 1;
+}
+
+interface Condition {
+  readonly body: string;
+  /** False for `(?!…)`. */
+  readonly wanted: boolean;
+}
+
+function splitLookAheads(source: string): { conditions: Condition[]; rest: string } {
+  const conditions: Condition[] = [];
+  let rest = source;
+  while (/^\^\(\?[=!]/.test(rest)) {
+    const end = closingParenthesis(rest, 1);
+    // A quantified look-ahead, or one that is only an alternative, is no condition on the whole.
+    if (end === -1 || /^[*+?{]/.test(rest.slice(end + 1)) || hasTopLevelAlternative(rest)) break;
+    conditions.push({ body: rest.slice(4, end), wanted: rest[3] === "=" });
+    rest = `^${rest.slice(end + 1)}`;
+  }
+  return { conditions, rest };
+}
+
+/** Index of the parenthesis that closes the one at `open`, or -1. */
+function closingParenthesis(source: string, open: number): number {
+  let depth = 0;
+  for (const { index, character } of structure(source)) {
+    if (index < open) continue;
+    if (character === "(") depth += 1;
+    if (character === ")") depth -= 1;
+    if (depth === 0) return index;
+  }
+  return -1;
+}
+
+function hasTopLevelAlternative(source: string): boolean {
+  let depth = 0;
+  for (const { character } of structure(source)) {
+    if (character === "(") depth += 1;
+    if (character === ")") depth -= 1;
+    if (character === "|" && depth === 0) return true;
+  }
+  return false;
+}
+
+/** The characters that build the pattern: not escaped, not inside a class. */
+function* structure(source: string): Generator<{ index: number; character: string }> {
+  let inClass = false;
+  for (let index = 0; index < source.length; index += 1) {
+    const character = source.charAt(index);
+    if (character === "\\") index += 1;
+    else if (inClass) inClass = character !== "]";
+    else if (character === "[") inClass = true;
+    else yield { index, character };
+  }
+}

@@ -1,0 +1,85 @@
+import type { TriggerType } from "../definition/enumerations.ts";
+import type { Transition } from "../definition/model.ts";
+import type { Author, Instance } from "../instance.ts";
+import {
+  nothingPending,
+  type HopKind,
+  type Payload,
+  type Program,
+  type Run,
+  type Tools,
+  type TransitionRecord,
+} from "./run.ts";
+
+export interface RunRequest {
+  program: Program;
+  instance: Instance;
+  kind: HopKind;
+  transition: Transition;
+  trigger: TriggerType;
+  payload: Payload;
+  author: Author;
+  /** Already masked: they are stored with the record. */
+  headers: Readonly<Record<string, string>>;
+  idempotencyKey?: string | undefined;
+}
+
+/** The run of an admitted request, before its first step. */
+export function beginRun(request: RunRequest, tools: Tools): Run {
+  const { program, instance, payload, author, headers } = request;
+  const draft = {
+    program,
+    instance,
+    payload,
+    author,
+    headers,
+    idempotencyKey: request.idempotencyKey,
+    depth: 0,
+    pending: nothingPending,
+  } as Run;
+  return beginHop(draft, request, tools);
+}
+
+/** The next hop of a chain. Only the first has the caller's payload; the others are the system's. */
+export function beginHop(
+  run: Run,
+  { kind, transition, trigger }: Pick<RunRequest, "kind" | "transition" | "trigger">,
+  tools: Tools,
+): Run {
+  const first = run.depth === 0;
+  const seq = run.instance.lastSeq + 1;
+  const recordId = tools.uuid();
+  const startedAt = tools.now();
+  const from = run.instance.current.key;
+  const record: TransitionRecord = {
+    seq,
+    id: recordId,
+    transitionKey: transition.key,
+    fromState: from,
+    toState: undefined,
+    effective: undefined,
+    stage: undefined,
+    trigger,
+    startedAt,
+    finishedAt: undefined,
+    body: undefined,
+    dataVersion: undefined,
+    entityEtag: undefined,
+    author: run.author,
+    headers: first ? run.headers : undefined,
+    idempotencyKey: first ? run.idempotencyKey : undefined,
+  };
+  return {
+    ...run,
+    instance: { ...run.instance, lastSeq: seq },
+    payload: first ? run.payload : { attributes: undefined, tags: [], stage: undefined },
+    hop: { kind, transition, trigger, seq, recordId, from, startedAt },
+    phase: "mapping",
+    group: 0,
+    depth: run.depth + 1,
+    body: undefined,
+    taskResponses: {},
+    record,
+    changes: 0,
+  };
+}

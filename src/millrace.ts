@@ -1,0 +1,228 @@
+/**
+ * Starts everything in one process: the library's entry, and what `millrace start` runs.
+ *
+ * The ports are opened first, so that a port in use is told in milliseconds and probes see a live
+ * process that is not ready yet; then the database, the migrations, the definitions, the sample.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Config } from "./config.ts";
+import { createDeployServer } from "./deploy/http.ts";
+import { createDefinitionChecker } from "./engine/definition/check-component.ts";
+import { StartRefusal } from "./engine/start-refusal.ts";
+import { StorageUnavailable } from "./engine/storage-unavailable.ts";
+import type { HttpServer, ServerOptions } from "./http/create-server.ts";
+import { listen, loopback } from "./http/listen.ts";
+import { createRuntimeServer } from "./http/runtime-server.ts";
+import { createIds } from "./ids.ts";
+import type { Log } from "./log.ts";
+import { createMetrics } from "./metrics.ts";
+import { publishSample, type Sample } from "./publish-sample.ts";
+import { readComponentSchemas } from "./runtime/component-schemas.ts";
+import { openRuntime, type Runtime } from "./runtime/runtime.ts";
+import { serviceVersion } from "./service-version.ts";
+import { superviseEmbedded, type SupervisedPostgres } from "./storage/embedded/supervise.ts";
+import { openDatabase, type Database } from "./storage/postgres/database.ts";
+import { migrate } from "./storage/postgres/migrate.ts";
+
+export type Role = "api" | "worker" | "deploy";
+
+export interface MillraceOptions {
+  config: Config;
+  log: Log;
+  /** What this node does; everything unless given. */
+  roles?: readonly Role[];
+  /** Use the embedded database whatever the configuration says. */
+  embedded?: boolean;
+  /** Gives up a start that is still waiting, for the database say. */
+  signal?: AbortSignal;
+}
+
+export interface Millrace {
+  runtimeUrl: string | undefined;
+  deployUrl: string | undefined;
+  databaseUrl: string;
+  /** The sample domain, when it was published. */
+  sample: Sample | undefined;
+  /** Takes no more requests, lets those in progress end, closes the database. May be called again. */
+  stop(): Promise<void>;
+}
+
+export async function startMillrace(options: MillraceOptions): Promise<Millrace> {
+  const { config, log } = options;
+  const roles = new Set<Role>(options.roles ?? ["api", "worker", "deploy"]);
+  const schemas = readComponentSchemas();
+  const checker = createDefinitionChecker(schemas);
+  let runtime: Runtime | undefined;
+  const current = () => {
+    if (runtime === undefined) throw new StorageUnavailable("The service is starting.");
+    return runtime;
+  };
+
+  const undo: (() => Promise<void>)[] = [];
+  let stopping: Promise<void> | undefined;
+  const stop = () =>
+    (stopping ??= (async () => {
+      for (const step of undo.toReversed()) await step();
+    })());
+
+  try {
+    const serverOptions = serverOptionsFrom(config, log);
+    const open = async (app: HttpServer, port: number, name: string) => {
+      const url = await openServer(app, config["Server.Host"], port, name);
+      undo.push(() => closeServer(app, config["Server.ShutdownSeconds"] * 1000));
+      return url;
+    };
+    const runtimeUrl = roles.has("api")
+      ? await open(
+          createRuntimeServer({
+            server: serverOptions,
+            runtime: current,
+            domain: config["Runtime.Domain"],
+            requireFlowVersion: config["Publish.RequireFlowVersion"],
+            schemas,
+          }),
+          config["Server.Port"],
+          "runtime API (MILLRACE_PORT)",
+        )
+      : undefined;
+    const deployUrl = roles.has("deploy")
+      ? await open(
+          createDeployServer(serverOptions),
+          config["Server.InitPort"],
+          "deployment API (MILLRACE_INIT_PORT)",
+        )
+      : undefined;
+
+    const embedded = options.embedded === true || config["Database.Url"] === "";
+    const databaseUrl = embedded
+      ? await startEmbedded(config, log, undo)
+      : config["Database.Url"];
+    await migrateWhenThere(databaseUrl, log, options.signal);
+    const database = openPool(databaseUrl, config, log);
+    undo.push(() => database.close());
+    runtime = await openRuntime({
+      database,
+      checker,
+      ids: createIds(),
+      domain: config["Runtime.Domain"],
+      onTrouble: (event, err) => log.warn({ err }, event),
+    });
+    undo.push(async () => runtime?.close());
+
+    const sample = wantsSample(config, embedded) ? await publishSample(runtime, log) : undefined;
+    return { runtimeUrl, deployUrl, databaseUrl, sample, stop };
+  } catch (error) {
+    await stop().catch((err: unknown) => log.error({ err }, "StopFailed"));
+    throw error;
+  }
+}
+
+function serverOptionsFrom(config: Config, log: Log): ServerOptions {
+  return {
+    appVersion: serviceVersion(),
+    log,
+    metrics: createMetrics(),
+    errorTypeBase: config["Http.ErrorTypeBase"],
+    limits: {
+      bodyBytes: config["Http.BodyLimitBytes"],
+      jsonDepth: config["Http.JsonDepth"],
+      headerBytes: config["Http.HeaderBytes"],
+      headerCount: config["Http.HeaderCount"],
+      requestTimeoutMs: config["Http.RequestTimeoutSeconds"] * 1000,
+    },
+    cors: { origins: config["Http.CorsOrigins"] },
+    trustedPeers: config["Http.TrustedPeers"],
+  };
+}
+
+async function openServer(
+  app: HttpServer,
+  host: string,
+  port: number,
+  name: string,
+): Promise<string> {
+  const hosts = host === "" ? loopback : [host];
+  try {
+    const bound = await listen(app, { hosts, port });
+    const shown = host === "" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+    return `http://${shown}:${bound}`;
+  } catch (cause) {
+    switch ((cause as NodeJS.ErrnoException).code) {
+      case "EADDRINUSE":
+        throw new StartRefusal(
+          `Port ${port} of the ${name} is in use, perhaps by another Millrace. Stop what listens there, or choose another port.`,
+        );
+      case "EACCES":
+        throw new StartRefusal(
+          `Port ${port} of the ${name} may not be opened by this user. Choose a port above 1023.`,
+        );
+      case "EADDRNOTAVAIL":
+      case "ENOTFOUND":
+        throw new StartRefusal(
+          `'${host}' (MILLRACE_HOST) is not an address of this machine. Use one that is, or leave it empty for loopback.`,
+        );
+      default:
+        throw cause;
+    }
+  }
+}
+
+/** Fastify waits for requests in progress; those that take too long are cut. */
+async function closeServer(app: HttpServer, graceMs: number): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(cut);
+  }
+}
+
+async function startEmbedded(
+  config: Config,
+  log: Log,
+  undo: (() => Promise<void>)[],
+): Promise<string> {
+  const server: SupervisedPostgres = await superviseEmbedded({
+    dataDir: config["Runtime.DataDir"],
+    log: (event, fields) => log.info(fields ?? {}, event),
+    onTrouble: (event, err) => log.error({ err }, event),
+  });
+  undo.push(() => server.stop());
+  return server.url;
+}
+
+const openPool = (url: string, config: Config, log: Log): Database =>
+  openDatabase({
+    url,
+    poolSize: config["Database.PoolSize"],
+    statementTimeoutMs: config["Database.StatementTimeoutMs"],
+    onError: (err) => log.warn({ err }, "DatabaseConnectionLost"),
+  });
+
+const longestWaitMs = 5000;
+
+/** A database that does not answer yet is waited for, as long as it takes; `/ready` says 503 meanwhile. */
+async function migrateWhenThere(
+  url: string,
+  log: Log,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    try {
+      const { applied, serverVersion } = await migrate(url);
+      log.info({ serverVersion, applied }, "DatabaseReady");
+      return;
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      const reason = (error.cause as Error | undefined)?.message;
+      log.warn({ reason, retryInMs: waitMs }, "DatabaseDoesNotAnswer");
+      await delay(waitMs, undefined, signal === undefined ? {} : { signal });
+    }
+  }
+}
+
+/** A runtime that serves one domain refuses all others, the sample's too. */
+function wantsSample(config: Config, embedded: boolean): boolean {
+  const wanted = config["Runtime.Samples"];
+  return wanted === "on" || (wanted === "auto" && embedded && config["Runtime.Domain"] === "");
+}

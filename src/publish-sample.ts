@@ -1,0 +1,38 @@
+/** Publishes the sample domain, so that a newcomer has something to call right after the start. */
+import { fileURLToPath } from "node:url";
+import { readComponentFiles, readPackageConfig } from "./deploy/package-folder.ts";
+import { Problem } from "./engine/problem.ts";
+import { problems } from "./engine/problems.ts";
+import type { Log } from "./log.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+
+export interface Sample {
+  domain: string;
+  /** The workflow to try first. */
+  workflow: string;
+}
+
+const folder = fileURLToPath(new URL("../examples/loans/", import.meta.url));
+const firstWorkflow = "loan-application";
+
+export async function publishSample(runtime: Runtime, log: Log): Promise<Sample> {
+  const config = await readPackageConfig(folder);
+  const author = { actor: "millrace", behalfOf: undefined };
+  let published = 0;
+  for (const file of await readComponentFiles(folder, config)) {
+    for (const component of file.components) {
+      try {
+        await runtime.publish(component, { requireFlowVersion: true, author });
+        published += 1;
+      } catch (error) {
+        // Every start but the first finds the sample there.
+        if (!isAlreadyPublished(error)) throw error;
+      }
+    }
+  }
+  log.info({ domain: config.domain, published }, "SamplePublished");
+  return { domain: config.domain, workflow: firstWorkflow };
+}
+
+const isAlreadyPublished = (error: unknown) =>
+  error instanceof Problem && error.code === problems.versionAlreadyPublished.row.code;

@@ -1,0 +1,131 @@
+/**
+ * Publishes one component, and the seed records it carries in `data[]`.
+ *
+ * Order, as clients of the public system know it: the domain is checked, then an existing version
+ * is a conflict (whatever else the body says), then the definition is checked whole. On 400 nothing
+ * is stored. On 409 the `data[]` part has still been processed.
+ */
+import type { ComponentVersion } from "../engine/component.ts";
+import { ComponentKind, isComponentKind } from "../engine/component-kind.ts";
+import type { DefinitionChecker } from "../engine/definition/check-component.ts";
+import { errorsByPath, type Finding } from "../engine/definition/findings.ts";
+import { stringifyJson } from "../engine/exact-json.ts";
+import { problems } from "../engine/problems.ts";
+import type { Author, ComponentStore, NewComponentVersion } from "../storage/component-store.ts";
+import type { Catalogue } from "./catalogue.ts";
+
+export interface PublishPorts {
+  components: ComponentStore;
+  catalogue: Catalogue;
+  checker: DefinitionChecker;
+  /** The one domain this runtime serves; empty = all. */
+  domain: string;
+}
+
+export interface Published {
+  key: string;
+  flow: string;
+  domain: string;
+  version: string;
+  warnings: readonly Finding[];
+}
+
+export interface PublishOptions {
+  requireFlowVersion: boolean;
+  author: Author;
+}
+
+export async function publishComponent(
+  ports: PublishPorts,
+  body: unknown,
+  options: PublishOptions,
+): Promise<Published> {
+  const { requireFlowVersion } = options;
+  const { mistakes, warnings } = ports.checker.check(body, { requireFlowVersion });
+  const root = rootOf(body);
+
+  if (root !== undefined && ports.domain !== "" && root.domain !== ports.domain) {
+    throw problems.wrongDomain({ domain: root.domain, served: ports.domain });
+  }
+  const conflict = root !== undefined && (await versionExists(ports, root));
+  const blocking = conflict ? mistakes.filter((m) => m.path.startsWith("data")) : mistakes;
+  if (root === undefined || blocking.length > 0) {
+    const kind = root?.kind ?? String((body as { flow?: unknown } | null)?.flow ?? "unknown");
+    throw problems.componentInvalid(
+      { kind, count: blocking.length },
+      { errors: errorsByPath(blocking) },
+    );
+  }
+
+  const seeds = seedsOf(root, body as SeedBody);
+  const outcome = await ports.components.publish(
+    conflict ? seeds : [root, ...seeds],
+    options.author,
+  );
+  ports.catalogue.add(outcome.stored);
+  if (conflict || outcome.existing.includes(root)) {
+    const { domain, kind: flow, key, version } = root;
+    throw problems.versionAlreadyPublished({ domain, flow, key, version });
+  }
+  return {
+    key: root.key,
+    flow: root.kind,
+    domain: root.domain,
+    version: root.version,
+    warnings,
+  };
+}
+
+interface RootBody {
+  key?: unknown;
+  flow?: unknown;
+  domain?: unknown;
+  version?: unknown;
+  flowVersion?: unknown;
+  tags?: unknown;
+  attributes?: unknown;
+}
+
+/** The component to store, or undefined when the body does not even say which one it is. */
+function rootOf(body: unknown): NewComponentVersion | undefined {
+  if (typeof body !== "object" || body === null) return undefined;
+  const { key, flow, domain, version, flowVersion, tags, attributes } = body as RootBody;
+  if (typeof key !== "string" || typeof domain !== "string" || typeof version !== "string") {
+    return undefined;
+  }
+  if (typeof flow !== "string" || !isComponentKind(flow)) return undefined;
+  return {
+    domain,
+    kind: flow,
+    key,
+    version,
+    flowVersion: typeof flowVersion === "string" ? flowVersion : version,
+    tags: Array.isArray(tags) ? (tags as string[]) : [],
+    attributesText: stringifyJson(attributes ?? {}),
+  };
+}
+
+const versionExists = async (ports: PublishPorts, root: NewComponentVersion): Promise<boolean> =>
+  isExactly(await ports.catalogue.find(root, root.version), root.version);
+
+const isExactly = (found: ComponentVersion | undefined, version: string) =>
+  found?.version === version;
+
+interface SeedBody {
+  data?: { key: string; version: string; tags?: string[]; attributes: object }[];
+}
+
+/** Seeds of a system flow are components of its kind: `sys-tasks` with `data` of task definitions. */
+function seedsOf(root: NewComponentVersion, body: SeedBody): NewComponentVersion[] {
+  const kind = root.key;
+  if (root.kind !== ComponentKind.flow || !isComponentKind(kind)) return [];
+  return (body.data ?? []).map((item) => ({
+    domain: root.domain,
+    kind,
+    key: item.key,
+    version: item.version,
+    flowVersion: root.version,
+    tags: item.tags ?? [],
+    attributesText: stringifyJson(item.attributes),
+  }));
+}

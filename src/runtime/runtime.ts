@@ -1,0 +1,78 @@
+/** Everything a surface may ask of the runtime, wired to its ports once per process. */
+import type { Component } from "../engine/component.ts";
+import type { DefinitionChecker } from "../engine/definition/check-component.ts";
+import type { Ids } from "../ids.ts";
+import { createComponentStore } from "../storage/postgres/postgres-component-store.ts";
+import type { Database } from "../storage/postgres/database.ts";
+import { listen } from "../storage/postgres/listen.ts";
+import { createCatalogue, type Catalogue } from "./catalogue.ts";
+import { findDefinition, type WantedDefinition } from "./read-component.ts";
+import {
+  publishComponent,
+  type Published,
+  type PublishOptions,
+  type PublishPorts,
+} from "./publish-component.ts";
+
+export interface RuntimeOptions {
+  database: Database;
+  ids: Ids;
+  checker: DefinitionChecker;
+  /** The one domain this runtime serves; empty = all. */
+  domain: string;
+  /** Trouble of background work that heals by itself. */
+  onTrouble: (event: string, error: unknown) => void;
+}
+
+export interface Runtime {
+  readonly domain: string;
+  readonly catalogue: Catalogue;
+  readonly database: Database;
+  publish(body: unknown, options: PublishOptions): Promise<Published>;
+  findDefinition(wanted: WantedDefinition): Promise<Component | undefined>;
+  /** Reads all definitions anew, here and on the other nodes. */
+  reinitialize(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const reloadMessage = "reload";
+
+export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { database, onTrouble, domain } = options;
+  const components = createComponentStore(database, options.ids);
+  const catalogue = createCatalogue(components);
+  await catalogue.reload();
+
+  const catchUp = () => {
+    catalogue.catchUp().catch((error: unknown) => onTrouble("CatalogueCatchUpFailed", error));
+  };
+  const listener = listen({
+    url: database.url,
+    channels: ["millrace_catalogue"],
+    onNotification: (_channel, payload) => {
+      if (payload !== reloadMessage) return catchUp();
+      catalogue.reload().catch((error: unknown) => onTrouble("CatalogueReloadFailed", error));
+    },
+    // Whatever was said while nobody listened is lost: look.
+    onReconnect: catchUp,
+    onError: (error) => onTrouble("ListenerLost", error),
+  });
+  const stopPolling = catalogue.poll((error) => onTrouble("CataloguePollFailed", error));
+  const publishPorts: PublishPorts = { components, catalogue, checker: options.checker, domain };
+
+  return {
+    domain,
+    catalogue,
+    database,
+    publish: (body, publishOptions) => publishComponent(publishPorts, body, publishOptions),
+    findDefinition: (wanted) => findDefinition({ catalogue, components }, wanted),
+    async reinitialize() {
+      await catalogue.reload();
+      await components.announce(reloadMessage);
+    },
+    async close() {
+      stopPolling();
+      await listener.close();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { Instance } from "../engine/instance.ts";
+import type { JobType } from "../engine/job-name.ts";
+import type { DataChange, IncidentToOpen, TransitionRecord } from "../engine/transition/run.ts";
+
+/** Where an instance is looked for: `reference` is its id or its business key. */
+export interface InstanceAddress {
+  domain: string;
+  flow: string;
+  reference: string;
+}
+
+export interface JobToAdd {
+  id: string;
+  type: JobType;
+  instanceId: string;
+  sourceState?: string | undefined;
+  transitionKey?: string | undefined;
+  /** JSON text: what whoever runs the job needs to know. */
+  payload?: string | undefined;
+  /** Claimed by this node from the start; nobody else looks at it while the node lives. */
+  owner?: string | undefined;
+  /** One of the two for work that is due later. A delay counts on the database's clock. */
+  delayMs?: number | undefined;
+  dueAt?: Date | undefined;
+}
+
+/** Everything one run wants changed. One statement, all or nothing, checked against `instance.rev`. */
+export interface RunWrite {
+  /** As it shall be, but with the rev it was decided on. */
+  instance: Instance;
+  /** Whether `data` is different from what is stored. */
+  dataChanged: boolean;
+  records: readonly TransitionRecord[];
+  dataChanges: readonly DataChange[];
+  /** States that were left: their timers go. */
+  leftStates: readonly string[];
+  addJobs: readonly JobToAdd[];
+  /** The job this run belongs to has been done. */
+  removeJob?: string | undefined;
+  /** The run goes on; whoever takes the job over goes on from here. */
+  checkpoint?: { jobId: string; payload: string } | undefined;
+  incident?: (IncidentToOpen & { id: string; traceId: string | undefined }) | undefined;
+  /** The outcome a repeat with the same idempotency key is answered with. */
+  outcome?: { seq: number } | undefined;
+}
+
+export type StartResult = "started" | "keyInUse";
+
+export interface InstanceStore {
+  /** By id first, then the newest with that key. Reads that wait at the same moment travel together. */
+  find(address: InstanceAddress): Promise<Instance | undefined>;
+
+  /**
+   * Stores a new instance with its first records. `keyInUse` when an instance of the flow that has
+   * not completed holds the key: exactly one of two simultaneous starts gets `started`.
+   */
+  start(write: RunWrite): Promise<StartResult>;
+
+  /** False when the instance was changed since it was read; nothing is written then. */
+  write(write: RunWrite): Promise<boolean>;
+}

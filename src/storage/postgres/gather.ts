@@ -1,0 +1,95 @@
+/**
+ * Adaptive batching. Whatever waits at the same moment travels together: one statement and one
+ * commit for many instances, no delay when nobody else waits.
+ *
+ * `lanes` batches may be under way at once. An item that arrives while all lanes are busy waits for
+ * the next free one, together with everything else that arrived meanwhile. With one item waiting the
+ * single-row statement is used (the array form costs 2.5 times as much for one row).
+ */
+export interface Gather<Item, Result> {
+  add(item: Item): Promise<Result>;
+  /** How many are waiting or under way. */
+  readonly load: number;
+}
+
+export interface GatherOptions<Item, Result> {
+  lanes: number;
+  largest: number;
+  /** Items with the same key never travel in one batch: the later one must see the earlier one's effect. */
+  keyOf?: (item: Item) => string;
+  one(item: Item): Promise<Result>;
+  /** Results in the order of the items. A rejection rejects them all. */
+  many(items: Item[]): Promise<Result[]>;
+}
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+export function createGather<Item, Result>(
+  options: GatherOptions<Item, Result>,
+): Gather<Item, Result> {
+  const { lanes, largest, keyOf } = options;
+  let waiting: Waiting<Item, Result>[] = [];
+  let busyLanes = 0;
+  let underWay = 0;
+  let scheduled = false;
+
+  const take = (): Waiting<Item, Result>[] => {
+    if (keyOf === undefined) return waiting.splice(0, largest);
+    const keys = new Set<string>();
+    const batch: Waiting<Item, Result>[] = [];
+    const rest: Waiting<Item, Result>[] = [];
+    for (const entry of waiting) {
+      const key = keyOf(entry.item);
+      if (batch.length < largest && !keys.has(key)) {
+        keys.add(key);
+        batch.push(entry);
+      } else rest.push(entry);
+    }
+    waiting = rest;
+    return batch;
+  };
+
+  const send = async (batch: Waiting<Item, Result>[]) => {
+    busyLanes += 1;
+    underWay += batch.length;
+    try {
+      if (batch.length === 1) {
+        batch[0]!.resolve(await options.one(batch[0]!.item));
+      } else {
+        const results = await options.many(batch.map((entry) => entry.item));
+        for (const [i, entry] of batch.entries()) entry.resolve(results[i]!);
+      }
+    } catch (error) {
+      for (const entry of batch) entry.reject(error);
+    } finally {
+      busyLanes -= 1;
+      underWay -= batch.length;
+      pump();
+    }
+  };
+
+  const pump = () => {
+    while (busyLanes < lanes && waiting.length > 0) void send(take());
+  };
+
+  return {
+    add: (item) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ item, resolve, reject });
+        if (busyLanes >= lanes || scheduled) return;
+        // Requests that were parsed in the same turn of the event loop go together.
+        scheduled = true;
+        setImmediate(() => {
+          scheduled = false;
+          pump();
+        });
+      }),
+    get load() {
+      return waiting.length + underWay;
+    },
+  };
+}

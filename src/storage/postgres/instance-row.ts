@@ -1,0 +1,81 @@
+/** Instances as rows. */
+import { stateSubTypeCodes, stateTypeCodes } from "../../engine/enumeration-codes.ts";
+import { parseJson } from "../../engine/exact-json.ts";
+import type { Instance, InstanceState, InstanceStatus } from "../../engine/instance.ts";
+
+/** `data` comes as text: the driver's own parser would lose digits. */
+export const instanceColumns = `
+  i.id, i.domain, i.flow, i.key, i.flow_version, i.status::text as status, i.rev, i.last_seq,
+  i.current_state, i.current_state_type, i.current_state_sub_type,
+  i.effective_state, i.effective_state_type, i.effective_state_sub_type,
+  i.stage, i.tags, i.data::text as data, i.data_version, i.entity_etag,
+  i.created_at, i.created_by, i.created_by_behalf_of,
+  i.modified_at, i.modified_by, i.modified_by_behalf_of, i.completed_at,
+  i.incident_count, i.has_active_incident`;
+
+export interface InstanceRow {
+  id: string;
+  domain: string;
+  flow: string;
+  key: string | null;
+  flow_version: string;
+  status: InstanceStatus;
+  rev: number;
+  last_seq: number;
+  current_state: string;
+  current_state_type: number;
+  current_state_sub_type: number;
+  effective_state: string;
+  effective_state_type: number;
+  effective_state_sub_type: number;
+  stage: string | null;
+  tags: string[];
+  data: string | null;
+  data_version: string | null;
+  entity_etag: string;
+  created_at: Date;
+  created_by: string | null;
+  created_by_behalf_of: string | null;
+  modified_at: Date | null;
+  modified_by: string | null;
+  modified_by_behalf_of: string | null;
+  completed_at: Date | null;
+  incident_count: number;
+  has_active_incident: boolean;
+}
+
+export function toInstance(row: InstanceRow): Instance {
+  return {
+    id: row.id,
+    domain: row.domain,
+    flow: row.flow,
+    key: row.key ?? undefined,
+    flowVersion: row.flow_version,
+    status: row.status,
+    rev: row.rev,
+    lastSeq: row.last_seq,
+    current: state(row.current_state, row.current_state_type, row.current_state_sub_type),
+    effective: state(row.effective_state, row.effective_state_type, row.effective_state_sub_type),
+    stage: row.stage ?? undefined,
+    tags: row.tags,
+    data: row.data === null ? undefined : parseJson(row.data),
+    dataVersion: row.data_version ?? undefined,
+    entityEtag: row.entity_etag,
+    createdAt: row.created_at,
+    createdBy: { actor: row.created_by ?? undefined, behalfOf: row.created_by_behalf_of ?? undefined },
+    modifiedAt: row.modified_at ?? undefined,
+    modifiedBy: {
+      actor: row.modified_by ?? undefined,
+      behalfOf: row.modified_by_behalf_of ?? undefined,
+    },
+    completedAt: row.completed_at ?? undefined,
+    hasActiveIncident: row.has_active_incident,
+    incidentCount: row.incident_count,
+  };
+}
+
+const state = (key: string, type: number, subType: number): InstanceState => ({
+  key,
+  type: stateTypeCodes.wordOf(type),
+  subType: stateSubTypeCodes.wordOf(subType),
+});

@@ -1,0 +1,18 @@
+import type { Ids } from "../../ids.ts";
+import type { ComponentStore } from "../component-store.ts";
+import { catalogueRevision, componentChanges } from "./component-changes.ts";
+import type { Database } from "./database.ts";
+import { findComponent, findComponentAddress } from "./find-component.ts";
+import { publishComponents } from "./publish-components.ts";
+
+export const createComponentStore = (database: Database, ids: Ids): ComponentStore => ({
+  publish: (versions, author) =>
+    database.transaction((queries) => publishComponents(queries, ids, versions, author)),
+  changesSince: (revision) => componentChanges(database, revision),
+  revision: () => catalogueRevision(database),
+  find: (componentId, version) => findComponent(database, componentId, version),
+  findAddress: (componentId) => findComponentAddress(database, componentId),
+  async announce(message) {
+    await database.query("select pg_notify('millrace_catalogue', $1)", [message]);
+  },
+});

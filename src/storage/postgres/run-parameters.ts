@@ -1,0 +1,180 @@
+/**
+ * What runs want written, as JSON texts: one array per table, read by the statements of
+ * `write-runs.ts` with `json_to_recordset`. Documents are spliced in as they are, neither escaped a
+ * second time nor parsed, so their numbers arrive as they were sent.
+ */
+import { stateSubTypeCodes, stateTypeCodes, triggerTypeCodes } from "../../engine/enumeration-codes.ts";
+import { stringifyJson, type JsonValue } from "../../engine/exact-json.ts";
+import { formatJobName, JobType } from "../../engine/job-name.ts";
+import type { TransitionRecord } from "../../engine/transition/run.ts";
+import type { JobToAdd, RunWrite } from "../instance-store.ts";
+
+const array = (rows: readonly string[]) => `[${rows.join(",")}]`;
+
+const rowsOf = (writes: readonly RunWrite[], rows: (write: RunWrite) => readonly string[]) =>
+  array(writes.flatMap(rows));
+
+/** `{…}` with one more member, whose value is JSON text already. */
+const withJson = (object: object, name: string, value: JsonValue | undefined) => {
+  const text = JSON.stringify(object);
+  if (value === undefined) return text;
+  return `${text.slice(0, -1)},"${name}":${stringifyJson(value)}}`;
+};
+
+export const instanceRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance: i, dataChanged }) => [
+    withJson(
+      {
+        id: i.id,
+        base: i.rev,
+        domain: i.domain,
+        flow: i.flow,
+        key: i.key,
+        flow_version: i.flowVersion,
+        status: i.status,
+        last_seq: i.lastSeq,
+        current_state: i.current.key,
+        current_state_type: stateTypeCodes.codeOf(i.current.type),
+        current_state_sub_type: stateSubTypeCodes.codeOf(i.current.subType),
+        effective_state: i.effective.key,
+        effective_state_type: stateTypeCodes.codeOf(i.effective.type),
+        effective_state_sub_type: stateSubTypeCodes.codeOf(i.effective.subType),
+        stage: i.stage,
+        tags: i.tags,
+        data_changed: dataChanged,
+        data_version: i.dataVersion,
+        entity_etag: i.entityEtag,
+        created_at: i.createdAt,
+        created_by: i.createdBy.actor,
+        created_by_behalf_of: i.createdBy.behalfOf,
+        modified_at: i.modifiedAt,
+        modified_by: i.modifiedBy.actor,
+        modified_by_behalf_of: i.modifiedBy.behalfOf,
+        completed_at: i.completedAt,
+        incident_count: i.incidentCount,
+        has_active_incident: i.hasActiveIncident,
+      },
+      "data",
+      dataChanged ? i.data : undefined,
+    ),
+  ]);
+
+export const recordRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, (write) => write.records.map((record) => recordRow(record, write)));
+
+function recordRow(r: TransitionRecord, { instance, outcome }: RunWrite): string {
+  return withJson(
+    {
+      instance_id: instance.id,
+      seq: r.seq,
+      id: r.id,
+      transition_key: r.transitionKey,
+      from_state: r.fromState,
+      to_state: r.toState,
+      effective_state: r.effective?.key,
+      effective_state_type:
+        r.effective === undefined ? undefined : stateTypeCodes.codeOf(r.effective.type),
+      effective_state_sub_type:
+        r.effective === undefined ? undefined : stateSubTypeCodes.codeOf(r.effective.subType),
+      stage: r.stage,
+      trigger_type: triggerTypeCodes.codeOf(r.trigger),
+      started_at: r.startedAt,
+      finished_at: r.finishedAt,
+      data_version: r.dataVersion,
+      entity_etag: r.entityEtag,
+      header: r.headers,
+      created_by: r.author.actor,
+      created_by_behalf_of: r.author.behalfOf,
+      idempotency_key: r.idempotencyKey,
+      outcome_status: outcome?.seq === r.seq ? instance.status : undefined,
+      outcome_seq: outcome?.seq === r.seq ? instance.lastSeq : undefined,
+    },
+    "body",
+    r.body,
+  );
+}
+
+export const dataChangeRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance, dataChanges }) =>
+    dataChanges.map((change) =>
+      withJson(
+        {
+          instance_id: instance.id,
+          record_seq: change.recordSeq,
+          index: change.index,
+          version: change.version,
+          entity_etag: change.entityEtag,
+        },
+        "delta",
+        change.delta,
+      ),
+    ),
+  );
+
+const nameOf = (job: JobToAdd) => formatJobName(job);
+
+export const jobRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ addJobs }) =>
+    addJobs.map((job) =>
+      JSON.stringify({
+        id: job.id,
+        name: nameOf(job),
+        kind: job.type,
+        instance_id: job.instanceId,
+        source_state: job.sourceState,
+        transition_key: job.transitionKey,
+        payload: job.payload,
+        owner: job.owner,
+        delay_ms: job.delayMs,
+        due_at: job.dueAt,
+      }),
+    ),
+  );
+
+/** What is taken away. A timer that is armed anew under the same name is replaced, not removed. */
+export const jobRemovalRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance, leftStates, addJobs, removeJob }) => {
+    const rows: string[] = [];
+    const instance_id = instance.id;
+    if (instance.status === "C") rows.push(JSON.stringify({ instance_id, everything: true, keep: [] }));
+    else if (leftStates.length > 0) {
+      const keep = addJobs.filter((job) => job.type === JobType.scheduled).map(nameOf);
+      rows.push(JSON.stringify({ instance_id, states: leftStates, keep }));
+    }
+    if (removeJob !== undefined) rows.push(JSON.stringify({ instance_id, job_id: removeJob, keep: [] }));
+    return rows;
+  });
+
+export const checkpointRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance, checkpoint }) =>
+    checkpoint === undefined
+      ? []
+      : [
+          JSON.stringify({
+            instance_id: instance.id,
+            job_id: checkpoint.jobId,
+            payload: checkpoint.payload,
+          }),
+        ],
+  );
+
+export const incidentRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance, incident }) =>
+    incident === undefined
+      ? []
+      : [
+          JSON.stringify({
+            id: incident.id,
+            instance_id: instance.id,
+            number: instance.incidentCount,
+            state: incident.state,
+            transition: incident.transition,
+            task: incident.failure.task,
+            message: incident.failure.message.slice(0, 1024),
+            error_code: incident.failure.code.slice(0, 256),
+            error_layer: incident.failure.layer,
+            status_code: incident.failure.statusCode,
+            trace_id: incident.traceId,
+          }),
+        ],
+  );

@@ -1,0 +1,197 @@
+/**
+ * Writes what runs have decided: one statement, one commit, for as many runs as wait at the moment.
+ * Each instance's row is the gate: it is changed only where its rev is still the one the run was
+ * decided on, and everything else of that run (records, timers, jobs, incident) is joined to it.
+ */
+import type { RunWrite, StartResult } from "../instance-store.ts";
+import type { Queries } from "./database.ts";
+import { createGather, type Gather } from "./gather.ts";
+import {
+  checkpointRows,
+  dataChangeRows,
+  incidentRows,
+  instanceRows,
+  jobRemovalRows,
+  jobRows,
+  recordRows,
+} from "./run-parameters.ts";
+
+const instanceFields = `
+  id uuid, base bigint, domain text, flow text, key text, flow_version text, status text, last_seq int,
+  current_state text, current_state_type smallint, current_state_sub_type smallint,
+  effective_state text, effective_state_type smallint, effective_state_sub_type smallint,
+  stage text, tags text[], data_changed boolean, data jsonb, data_version text, entity_etag text,
+  created_at timestamptz, created_by text, created_by_behalf_of text,
+  modified_at timestamptz, modified_by text, modified_by_behalf_of text, completed_at timestamptz,
+  incident_count int, has_active_incident boolean`;
+
+const updated = `
+  with w as materialized (select * from json_to_recordset($1) as w(${instanceFields})),
+  done as (
+    update instance i set
+      status = w.status::"char", rev = i.rev + 1, last_seq = w.last_seq,
+      current_state = w.current_state, current_state_type = w.current_state_type,
+      current_state_sub_type = w.current_state_sub_type,
+      effective_state = w.effective_state, effective_state_type = w.effective_state_type,
+      effective_state_sub_type = w.effective_state_sub_type,
+      stage = w.stage, tags = w.tags,
+      data = case when w.data_changed then w.data else i.data end,
+      data_version = w.data_version, entity_etag = w.entity_etag,
+      modified_at = w.modified_at, modified_by = w.modified_by,
+      modified_by_behalf_of = w.modified_by_behalf_of, completed_at = w.completed_at,
+      incident_count = w.incident_count, has_active_incident = w.has_active_incident
+    from w where i.id = w.id and i.rev = w.base
+    returning i.id)`;
+
+// A key is held by the instance that has not completed, also against one that completes at once and
+// so never enters the unique index.
+const inserted = `
+  with w as materialized (select * from json_to_recordset($1) as w(${instanceFields})),
+  done as (
+    insert into instance (id, domain, flow, key, flow_version, status, rev, last_seq,
+      current_state, current_state_type, current_state_sub_type,
+      effective_state, effective_state_type, effective_state_sub_type,
+      stage, tags, data, data_version, entity_etag, created_at, created_by, created_by_behalf_of,
+      modified_at, modified_by, modified_by_behalf_of, completed_at, incident_count, has_active_incident)
+    select id, domain, flow, key, flow_version, status::"char", 1, last_seq,
+      current_state, current_state_type, current_state_sub_type,
+      effective_state, effective_state_type, effective_state_sub_type,
+      stage, tags, data, data_version, entity_etag, created_at, created_by, created_by_behalf_of,
+      modified_at, modified_by, modified_by_behalf_of, completed_at, incident_count, has_active_incident
+    from w where w.key is null or not exists (
+      select from instance i where i.domain = w.domain and i.flow = w.flow and i.key = w.key
+        and i.status not in ('C', 'P'))
+    on conflict do nothing
+    returning id)`;
+
+const records = `
+  rec as (
+    insert into transition_record (instance_id, seq, id, transition_key, from_state, to_state,
+      effective_state, effective_state_type, effective_state_sub_type, stage, trigger_type,
+      started_at, finished_at, body, data_version, entity_etag, header, created_by,
+      created_by_behalf_of, idempotency_key, outcome_status, outcome_seq)
+    select instance_id, seq, r.id, transition_key, from_state, to_state,
+      effective_state, effective_state_type, effective_state_sub_type, stage, trigger_type,
+      started_at, finished_at, body::text, data_version, entity_etag, header::text, created_by,
+      created_by_behalf_of, idempotency_key, outcome_status::"char", outcome_seq
+    from json_to_recordset($2) as r(instance_id uuid, seq int, id uuid, transition_key text,
+      from_state text, to_state text, effective_state text, effective_state_type smallint,
+      effective_state_sub_type smallint, stage text, trigger_type smallint, started_at timestamptz,
+      finished_at timestamptz, body json, data_version text, entity_etag text, header json,
+      created_by text, created_by_behalf_of text, idempotency_key text, outcome_status text,
+      outcome_seq int)
+    join done on done.id = r.instance_id
+    -- a record that was open at a checkpoint is closed
+    on conflict (instance_id, seq) do update set to_state = excluded.to_state,
+      effective_state = excluded.effective_state,
+      effective_state_type = excluded.effective_state_type,
+      effective_state_sub_type = excluded.effective_state_sub_type, stage = excluded.stage,
+      finished_at = excluded.finished_at, body = excluded.body,
+      data_version = excluded.data_version, entity_etag = excluded.entity_etag,
+      outcome_status = excluded.outcome_status, outcome_seq = excluded.outcome_seq)`;
+
+const work = `
+  changes as (
+    insert into data_change (instance_id, record_seq, index, version, entity_etag, delta)
+    select instance_id, record_seq, index, version, entity_etag, delta::text
+    from json_to_recordset($3) as c(instance_id uuid, record_seq int, index int, version text,
+      entity_etag text, delta json)
+    join done on done.id = c.instance_id
+    on conflict do nothing),
+  removed as (
+    delete from job j using json_to_recordset($4) as d(instance_id uuid, everything boolean,
+      states text[], job_id uuid, keep text[]), done
+    where done.id = d.instance_id and j.instance_id = d.instance_id and j.name <> all (d.keep)
+      and (d.everything or j.id = d.job_id or (j.kind = 'sx' and j.source_state = any (d.states)))),
+  added as (
+    insert into job (id, name, kind, instance_id, source_state, transition_key, payload, owner,
+      ready_at, attempts, created_at)
+    select j.id, name, kind, instance_id, source_state, transition_key, payload, owner,
+      case when owner is not null then now() + make_interval(secs => $7)
+        else coalesce(due_at, now() + make_interval(secs => coalesce(delay_ms, 0) / 1000.0)) end,
+      case when owner is null then 0 else 1 end, now()
+    from json_to_recordset($5) as j(id uuid, name text, kind text, instance_id uuid,
+      source_state text, transition_key text, payload text, owner uuid, delay_ms float8,
+      due_at timestamptz)
+    join done on done.id = j.instance_id
+    on conflict (name) do update set id = excluded.id, payload = excluded.payload,
+      owner = excluded.owner, ready_at = excluded.ready_at, attempts = excluded.attempts),
+  checkpoints as (
+    update job j set payload = c.payload
+    from json_to_recordset($8) as c(instance_id uuid, job_id uuid, payload text), done
+    where done.id = c.instance_id and j.id = c.job_id),
+  incidents as (
+    insert into incident (id, instance_id, number, state, transition, task, message, error_code,
+      error_layer, status_code, trace_id, created_at)
+    select n.id, instance_id, number, state, transition, task, message, error_code,
+      error_layer, status_code, trace_id, now()
+    from json_to_recordset($6) as n(id uuid, instance_id uuid, number int, state text,
+      transition text, task text, message text, error_code text, error_layer text,
+      status_code int, trace_id text)
+    join done on done.id = n.instance_id)`;
+
+const ids = "select id from done";
+
+// Most runs change an instance and add records; the lean form spares them the other tables.
+const statements = {
+  updateLean: { name: "update-runs", text: `${updated}, ${records} ${ids}` },
+  updateFull: { name: "update-runs-full", text: `${updated}, ${records}, ${work} ${ids}` },
+  insertLean: { name: "insert-runs", text: `${inserted}, ${records} ${ids}` },
+  insertFull: { name: "insert-runs-full", text: `${inserted}, ${records}, ${work} ${ids}` },
+};
+
+export interface RunWriter {
+  start(write: RunWrite): Promise<StartResult>;
+  write(write: RunWrite): Promise<boolean>;
+}
+
+export function createRunWriter(
+  queries: Queries,
+  options: { lanes: number; leaseSeconds: number },
+): RunWriter {
+  const send = async (writes: RunWrite[], isNew: boolean): Promise<boolean[]> => {
+    // The same order on every connection and node, so that batches do not lock crosswise.
+    const sorted = writes.toSorted((a, b) => (a.instance.id < b.instance.id ? -1 : 1));
+    const values: unknown[] = [instanceRows(sorted), recordRows(sorted)];
+    const lean = sorted.every(isLean);
+    if (!lean) {
+      values.push(
+        dataChangeRows(sorted),
+        jobRemovalRows(sorted),
+        jobRows(sorted),
+        incidentRows(sorted),
+        options.leaseSeconds,
+        checkpointRows(sorted),
+      );
+    }
+    const form = isNew ? "insert" : "update";
+    const statement = statements[`${form}${lean ? "Lean" : "Full"}`];
+    const rows = await queries.query<{ id: string }>(statement, values);
+    const done = new Set(rows.map((row) => row.id));
+    return writes.map((write) => done.has(write.instance.id));
+  };
+
+  const gather = (isNew: boolean): Gather<RunWrite, boolean> =>
+    createGather({
+      lanes: options.lanes,
+      largest: 64,
+      keyOf: (write) => write.instance.id,
+      one: async (write) => (await send([write], isNew))[0]!,
+      many: (writes) => send(writes, isNew),
+    });
+  const starts = gather(true);
+  const updates = gather(false);
+  return {
+    start: async (write) => ((await starts.add(write)) ? "started" : "keyInUse"),
+    write: (write) => updates.add(write),
+  };
+}
+
+const isLean = (write: RunWrite) =>
+  write.addJobs.length === 0 &&
+  write.dataChanges.length === 0 &&
+  write.leftStates.length === 0 &&
+  write.removeJob === undefined &&
+  write.checkpoint === undefined &&
+  write.incident === undefined &&
+  write.instance.status !== "C";
