@@ -9,6 +9,7 @@
  * the start: a misspelt limit that is silently ignored is worse than no limit.
  */
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { StartRefusal } from "./engine/start-refusal.ts";
 
 type Kind = "text" | "integer" | "boolean" | "list" | "choice";
@@ -23,6 +24,13 @@ interface Setting<T> {
   min?: number;
   max?: number;
   choices?: readonly string[];
+  /** Of text, or of each item of a list. */
+  form?: Form;
+}
+
+interface Form {
+  fits: (text: string) => boolean;
+  allowed: string;
 }
 
 const text = (s: Omit<Setting<string>, "kind">): Setting<string> => ({ kind: "text", ...s });
@@ -39,12 +47,34 @@ const choice = <const C extends string>(
 
 const port = { min: 0, max: 65_535 };
 
+const connectionString: Form = {
+  // The driver takes `postgres://user@/db?host=/folder` for a socket; an address needs a host.
+  fits: (text) =>
+    text === "" ||
+    (/^postgres(ql)?:\/\//i.test(text) && URL.canParse(text.replace("@/", "@socket/"))),
+  allowed: "postgres://user:password@host:5432/database, special characters percent-encoded",
+};
+
+const notEmpty: Form = { fits: (text) => text !== "", allowed: "anything but empty" };
+
+const peer: Form = {
+  fits: (text) => {
+    if (/^(loopback|private)$/i.test(text)) return true;
+    const [, address = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+    const family = isIP(address);
+    return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
+  },
+  allowed: "loopback, private, addresses and CIDR ranges such as 10.1.0.0/16",
+};
+
 export const settings = {
   "Database.Url": text({
     default: "",
     env: "DATABASE_URL",
     secret: "url",
-    about: "connection string of PostgreSQL 15 or newer; empty = embedded server in the data folder",
+    form: connectionString,
+    about:
+      "connection string of PostgreSQL 15 or newer; empty = embedded server in the data folder",
   }),
   "Database.PoolSize": integer({
     default: 16,
@@ -93,6 +123,7 @@ export const settings = {
   "Runtime.DataDir": text({
     default: ".millrace",
     env: "MILLRACE_DATA_DIR",
+    form: notEmpty,
     about: "folder for everything this node keeps on disk",
   }),
   "Runtime.Samples": choice(["auto", "on", "off"], {
@@ -131,6 +162,7 @@ export const settings = {
   }),
   "Http.TrustedPeers": list({
     default: ["loopback", "private"],
+    form: peer,
     about: "peers whose identity headers are believed: addresses, CIDR ranges, loopback, private",
   }),
   "Log.Level": choice(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
@@ -259,15 +291,14 @@ function fromEnvironment(env: ConfigInputs["env"]): Found[] {
   for (const [variable, value] of Object.entries(env)) {
     if (value === undefined) continue;
     const where = `the environment variable ${variable}`;
-    const short = byEnvName.get(variable);
+    const short = byEnvName.get(variable.toUpperCase());
     if (short !== undefined) {
       found.push([short, value, where]);
       continue;
     }
     const dotted = variable.replaceAll("__", ".");
     const section = dotted.split(".")[0]!.toLowerCase();
-    const ours =
-      variable.startsWith("MILLRACE_") || (dotted.includes(".") && sections.has(section));
+    const ours = /^MILLRACE_/i.test(variable) || (dotted.includes(".") && sections.has(section));
     if (!ours) continue;
     const name = byFoldedName.get(dotted.toLowerCase());
     if (name !== undefined) found.push([name, value, where]);
@@ -321,6 +352,7 @@ function parseValue(name: SettingName, raw: unknown, where: string): unknown {
   switch (setting.kind) {
     case "text":
       if (typeof raw !== "string") throw refuse("text");
+      if (setting.form?.fits(raw.trim()) === false) throw refuse(setting.form.allowed);
       return raw.trim();
     case "integer": {
       const value = typeof raw === "string" && /^-?\d+$/.test(raw.trim()) ? Number(raw) : raw;
@@ -343,7 +375,10 @@ function parseValue(name: SettingName, raw: unknown, where: string): unknown {
       if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) {
         throw refuse("a comma-separated list, or an array of text in the file");
       }
-      return items.filter((item) => item !== "");
+      const given = (items as string[]).filter((item) => item !== "");
+      const { form } = setting;
+      if (form !== undefined && !given.every(form.fits)) throw refuse(form.allowed);
+      return given;
     }
     case "choice": {
       const word = typeof raw === "string" ? raw.trim().toLowerCase() : "";

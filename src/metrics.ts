@@ -1,8 +1,15 @@
 /** Figures for Prometheus. Every instrument stands in the table below; label values are bounded. */
 import { performance, monitorEventLoopDelay } from "node:perf_hooks";
-import type { Histogram, Meter } from "@opentelemetry/api";
+import { ValueType, type HrTime, type Meter } from "@opentelemetry/api";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
-import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import {
+  AggregationTemporality,
+  DataPointType,
+  MeterProvider,
+  type CollectionResult,
+  type HistogramMetricData,
+  type MetricProducer,
+} from "@opentelemetry/sdk-metrics";
 
 export const instruments = {
   httpRequestDuration: {
@@ -42,24 +49,18 @@ export interface Metrics {
 export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 export function createMetrics(): Metrics {
-  const reader = new PrometheusExporter({ preventServerStart: true });
+  const durations = createRequestDurations();
+  const reader = new PrometheusExporter({ preventServerStart: true, metricProducers: [durations] });
   const provider = new MeterProvider({ readers: [reader] });
   const serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
   const meter = provider.getMeter("millrace");
-  const duration = createDuration(meter);
   const active = observeActiveRequests(meter);
   const stopDelay = observeProcess(meter);
   return {
     meter,
     requestStarted: () => active.add(1),
     requestEnded: () => active.add(-1),
-    requestAnswered(method, route, status, ms) {
-      duration.record(ms / 1000, {
-        method,
-        route,
-        status: `${Math.trunc(status / 100)}xx`,
-      });
-    },
+    requestAnswered: (method, route, status, ms) => durations.record(method, route, status, ms),
     async text() {
       const { resourceMetrics } = await reader.collect();
       return serializer.serialize(resourceMetrics);
@@ -71,13 +72,87 @@ export function createMetrics(): Metrics {
   };
 }
 
-function createDuration(meter: Meter): Histogram {
-  const { name, buckets, ...about } = instruments.httpRequestDuration;
-  return meter.createHistogram(name, {
-    ...about,
-    advice: { explicitBucketBoundaries: [...buckets] },
-  });
+interface Series {
+  attributes: { method: string; route: string; status: string };
+  counts: number[];
+  sum: number;
+  count: number;
 }
+
+interface RequestDurations extends MetricProducer {
+  record(method: string, route: string, status: number, ms: number): void;
+}
+
+/**
+ * The one histogram on the path of every request counts by itself and hands its buckets over when
+ * they are collected: the SDK's own sorts and hashes the labels of every single value, which cost
+ * as much as all our other hooks together.
+ */
+function createRequestDurations(): RequestDurations {
+  const { buckets } = instruments.httpRequestDuration;
+  const routes = new Map<string, Map<string, Series>>();
+  const started = hrTime();
+  return {
+    record(method, route, status, ms) {
+      const series = findSeries(routes, method, route, statusClass(status));
+      const seconds = ms / 1000;
+      let bucket = 0;
+      while (bucket < buckets.length && seconds > buckets[bucket]!) bucket += 1;
+      series.counts[bucket]! += 1;
+      series.sum += seconds;
+      series.count += 1;
+    },
+    collect() {
+      const all = [...routes.values()].flatMap((byStatus) => [...byStatus.values()]);
+      return Promise.resolve(collected(all, started));
+    },
+  };
+}
+
+const statusClasses = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+const statusClass = (status: number) => statusClasses[Math.trunc(status / 100)] ?? "0xx";
+
+function findSeries(
+  routes: Map<string, Map<string, Series>>,
+  method: string,
+  route: string,
+  status: string,
+): Series {
+  let byStatus = routes.get(route);
+  if (byStatus === undefined) routes.set(route, (byStatus = new Map<string, Series>()));
+  const key = method + status;
+  let series = byStatus.get(key);
+  if (series === undefined) {
+    const counts = Array.from(
+      { length: instruments.httpRequestDuration.buckets.length + 1 },
+      () => 0,
+    );
+    series = { attributes: { method, route, status }, counts, sum: 0, count: 0 };
+    byStatus.set(key, series);
+  }
+  return series;
+}
+
+function collected(all: readonly Series[], startTime: HrTime): CollectionResult {
+  const { name, description, buckets } = instruments.httpRequestDuration;
+  const endTime = hrTime();
+  const durations: HistogramMetricData = {
+    descriptor: { name, description, unit: "", valueType: ValueType.DOUBLE },
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+    dataPointType: DataPointType.HISTOGRAM,
+    dataPoints: all.map(({ attributes, counts, sum, count }) => ({
+      attributes,
+      startTime,
+      endTime,
+      value: { buckets: { boundaries: [...buckets], counts: [...counts] }, sum, count },
+    })),
+  };
+  // The reader keeps the provider's resource and takes only the figures from here.
+  const scopeMetrics = [{ scope: { name: "millrace" }, metrics: [durations] }];
+  return { resourceMetrics: { scopeMetrics } as CollectionResult["resourceMetrics"], errors: [] };
+}
+
+const hrTime = (): HrTime => [Math.trunc(Date.now() / 1000), (Date.now() % 1000) * 1e6];
 
 function observeActiveRequests(meter: Meter): { add(change: number): void } {
   const { name, ...about } = instruments.httpActiveRequests;

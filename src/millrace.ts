@@ -58,19 +58,23 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
     return runtime;
   };
 
-  const undo: (() => Promise<void>)[] = [];
+  const servers: HttpServer[] = [];
+  const undo: Step[] = [];
   let stopping: Promise<void> | undefined;
-  const stop = () =>
-    (stopping ??= (async () => {
-      for (const step of undo.toReversed()) await step();
-    })());
+  const stop = () => {
+    // Requests in progress still need the database, so the servers go first though they came first.
+    const graceMs = config["Server.ShutdownSeconds"] * 1000;
+    const closeServers = async () => {
+      await Promise.all(servers.map((app) => closeServer(app, graceMs)));
+    };
+    return (stopping ??= inTurn([closeServers, ...undo.toReversed()]));
+  };
 
   try {
     const serverOptions = serverOptionsFrom(config, log);
     const open = async (app: HttpServer, port: number, name: string) => {
-      const url = await openServer(app, config["Server.Host"], port, name);
-      undo.push(() => closeServer(app, config["Server.ShutdownSeconds"] * 1000));
-      return url;
+      servers.push(app);
+      return openServer(app, config["Server.Host"], port, name);
     };
     const runtimeUrl = roles.has("api")
       ? await open(
@@ -94,22 +98,29 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
       : undefined;
 
     const embedded = options.embedded === true || config["Database.Url"] === "";
-    const databaseUrl = embedded
-      ? await startEmbedded(config, log, undo)
-      : config["Database.Url"];
-    await migrateWhenThere(databaseUrl, log, options.signal);
+    const databaseUrl = embedded ? await startEmbedded(config, log, undo) : config["Database.Url"];
+    const whenAnswered = <T>(work: () => Promise<T>) => retryWhileAway(work, log, options.signal);
+    const { applied, serverVersion } = await whenAnswered(() =>
+      migrate(databaseUrl, options.signal),
+    );
+    log.info({ serverVersion, applied }, "DatabaseReady");
     const database = openPool(databaseUrl, config, log);
     undo.push(() => database.close());
-    runtime = await openRuntime({
-      database,
-      checker,
-      ids: createIds(),
-      domain: config["Runtime.Domain"],
-      onTrouble: (event, err) => log.warn({ err }, event),
-    });
-    undo.push(async () => runtime?.close());
+    const opened = await whenAnswered(() =>
+      openRuntime({
+        database,
+        checker,
+        ids: createIds(),
+        domain: config["Runtime.Domain"],
+        onTrouble: (event, err) => log.warn({ err }, event),
+      }),
+    );
+    undo.push(() => opened.close());
+    runtime = opened;
 
-    const sample = wantsSample(config, embedded) ? await publishSample(runtime, log) : undefined;
+    const sample = wantsSample(config, embedded)
+      ? await whenAnswered(() => publishSample(opened, log))
+      : undefined;
     return { runtimeUrl, deployUrl, databaseUrl, sample, stop };
   } catch (error) {
     await stop().catch((err: unknown) => log.error({ err }, "StopFailed"));
@@ -167,9 +178,18 @@ async function openServer(
   }
 }
 
+type Step = () => Promise<void>;
+
+/** Every step is taken, also after one that failed; the first failure is thrown at the end. */
+async function inTurn(steps: readonly Step[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) await step().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
 /** Fastify waits for requests in progress; those that take too long are cut. */
 async function closeServer(app: HttpServer, graceMs: number): Promise<void> {
-  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
+  const cut = setTimeout(() => app.cutConnections(), graceMs);
   try {
     await app.close();
   } finally {
@@ -177,11 +197,7 @@ async function closeServer(app: HttpServer, graceMs: number): Promise<void> {
   }
 }
 
-async function startEmbedded(
-  config: Config,
-  log: Log,
-  undo: (() => Promise<void>)[],
-): Promise<string> {
+async function startEmbedded(config: Config, log: Log, undo: Step[]): Promise<string> {
   const server: SupervisedPostgres = await superviseEmbedded({
     dataDir: config["Runtime.DataDir"],
     log: (event, fields) => log.info(fields ?? {}, event),
@@ -201,24 +217,31 @@ const openPool = (url: string, config: Config, log: Log): Database =>
 
 const longestWaitMs = 5000;
 
-/** A database that does not answer yet is waited for, as long as it takes; `/ready` says 503 meanwhile. */
-async function migrateWhenThere(
-  url: string,
+/**
+ * A database that does not answer is waited for, as long as it takes; `/ready` says 503 meanwhile.
+ * Rejects with an `AbortError` when the signal ends the wait.
+ */
+async function retryWhileAway<T>(
+  work: () => Promise<T>,
   log: Log,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<T> {
   for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    signal?.throwIfAborted();
     try {
-      const { applied, serverVersion } = await migrate(url);
-      log.info({ serverVersion, applied }, "DatabaseReady");
-      return;
+      return await work();
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      const reason = (error.cause as Error | undefined)?.message;
-      log.warn({ reason, retryInMs: waitMs }, "DatabaseDoesNotAnswer");
+      log.warn({ reason: reasonOf(error.cause), retryInMs: waitMs }, "DatabaseDoesNotAnswer");
       await delay(waitMs, undefined, signal === undefined ? {} : { signal });
     }
   }
+}
+
+/** Of an attempt on several addresses (IPv4 and IPv6) only the code says what happened. */
+function reasonOf(cause: unknown): string {
+  const { message = "", code = "" } = (cause ?? {}) as { message?: string; code?: string };
+  return message === "" ? code : message;
 }
 
 /** A runtime that serves one domain refuses all others, the sample's too. */

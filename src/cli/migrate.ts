@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { StartRefusal } from "../engine/start-refusal.ts";
+import { StorageUnavailable } from "../engine/storage-unavailable.ts";
 import { migrate } from "../storage/postgres/migrate.ts";
 import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
 
@@ -14,7 +15,17 @@ export const migrateCommand = (): Command =>
           "There is nothing to migrate: DATABASE_URL is empty. The embedded database is migrated by every start.",
         );
       }
-      const { applied, serverVersion } = await migrate(url);
+      const { applied, serverVersion } = await migrate(url).catch(refuseWhenAway);
       const done = applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`;
       console.log(`PostgreSQL ${serverVersion}: ${done}`);
     });
+
+/** A start waits for its database; this command is for scripts, which had better know at once. */
+function refuseWhenAway(error: unknown): never {
+  if (!(error instanceof StorageUnavailable)) throw error;
+  const { message = "", code = "" } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  throw new StartRefusal(
+    `The database of DATABASE_URL does not answer (${message === "" ? code : message}). Start it, or correct the address.`,
+    { cause: error },
+  );
+}

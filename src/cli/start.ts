@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { LoadedConfig } from "../config.ts";
 import { StartRefusal } from "../engine/start-refusal.ts";
-import { createLog } from "../log.ts";
+import { createLog, type Log } from "../log.ts";
 import { startMillrace, type Millrace, type Role } from "../millrace.ts";
 import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
 
@@ -33,52 +33,63 @@ async function start(flags: StartFlags): Promise<void> {
     pretty:
       config["Log.Format"] === "pretty" ||
       (config["Log.Format"] === "auto" && process.stdout.isTTY === true),
-    secrets: passwordOf(config["Database.Url"]),
+    secrets: passwordsIn(config["Database.Url"]),
   });
-  const stopping = new AbortController();
-  let millrace: Millrace | undefined;
-  let ending: Promise<void> | undefined;
-
-  const end = (signal: NodeJS.Signals) => {
-    if (ending !== undefined) {
-      // The database is tied to this process and ends with it.
-      console.error("millrace: forced to stop");
-      process.exit(130);
-    }
-    log.info({ signal }, "Stopping");
-    stopping.abort();
-    ending = (millrace?.stop() ?? Promise.resolve()).then(
-      () => log.info("Stopped"),
-      (err: unknown) => {
-        log.error({ err }, "StopFailed");
-        process.exitCode = 1;
-      },
-    );
-  };
-  process.on("SIGINT", end);
-  process.on("SIGTERM", end);
   process.on("uncaughtException", (error) => {
     log.fatal({ err: error }, "UncaughtException");
     process.exit(1);
   });
 
+  const stopping = new AbortController();
+  const starting = startMillrace({
+    config,
+    log,
+    signal: stopping.signal,
+    ...(flags.role === undefined ? {} : { roles: flags.role }),
+    ...(flags.embedded === true ? { embedded: true } : {}),
+  });
+  stopOnSignal(log, async () => {
+    stopping.abort();
+    // A start that fails is told below.
+    const millrace = await starting.catch(() => undefined);
+    await millrace?.stop();
+  });
+
   try {
-    millrace = await startMillrace({
-      config,
-      log,
-      signal: stopping.signal,
-      ...(flags.role === undefined ? {} : { roles: flags.role }),
-      ...(config["Database.Url"] === "" || flags.embedded === true ? { embedded: true } : {}),
-    });
+    const millrace = await starting;
+    if (!stopping.signal.aborted) console.log(greeting(millrace));
   } catch (error) {
-    if (stopping.signal.aborted) return;
-    throw error;
+    if (!(stopping.signal.aborted && (error as Error).name === "AbortError")) throw error;
   }
-  if (stopping.signal.aborted) {
-    await millrace.stop();
-    return;
-  }
-  console.log(greeting(millrace));
+}
+
+/**
+ * One Ctrl-C may arrive twice: from the terminal, and passed on by npm, which got it as well. A
+ * person's second one comes later.
+ */
+const sameKeystrokeMs = 300;
+
+function stopOnSignal(log: Log, stop: () => Promise<void>): void {
+  let since: number | undefined;
+  const end = (signal: NodeJS.Signals) => {
+    if (since === undefined) {
+      since = performance.now();
+      log.info({ signal }, "Stopping");
+      stop().then(
+        () => log.info("Stopped"),
+        (err: unknown) => {
+          log.error({ err }, "StopFailed");
+          process.exitCode = 1;
+        },
+      );
+    } else if (signal === "SIGINT" && performance.now() - since > sameKeystrokeMs) {
+      // The database is tied to this process and ends with it.
+      console.error("millrace: forced to stop");
+      process.exit(130);
+    }
+  };
+  process.on("SIGINT", end);
+  process.on("SIGTERM", end);
 }
 
 function refuseEmbeddedInProduction({ config }: LoadedConfig, flags: StartFlags): void {
@@ -90,10 +101,18 @@ function refuseEmbeddedInProduction({ config }: LoadedConfig, flags: StartFlags)
 }
 
 /** Values that must never be written, whatever field they turn up in. */
-function passwordOf(url: string): string[] {
+function passwordsIn(url: string): string[] {
   if (!URL.canParse(url)) return [];
-  const { password } = new URL(url);
-  return password === "" ? [] : [password, decodeURIComponent(password)];
+  const { password, searchParams } = new URL(url);
+  return [password, decoded(password), searchParams.get("password") ?? ""].filter(Boolean);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a stray percent sign stands for itself
+  }
 }
 
 function greeting({ runtimeUrl, deployUrl, sample }: Millrace): string {

@@ -104,6 +104,7 @@ function* readPairs(text: string): Generator<[key: string, value: string]> {
 }
 
 function decodePercent(text: string, key: string): string {
+  if (!/[%+]/.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

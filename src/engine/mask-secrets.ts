@@ -64,7 +64,10 @@ const secretNameSet = new Set(secretNames);
 
 /** `npmToken`, `NPM_TOKEN` and `npm-token` are one name. */
 export const isSecretName = (name: string): boolean =>
-  secretNameSet.has(name.replaceAll(/[^a-z0-9]/gi, "").toLowerCase());
+  name.length < longestSpelling && secretNameSet.has(name.replaceAll(notInNames, "").toLowerCase());
+
+const notInNames = /[^a-z0-9]/gi;
+const longestSpelling = 2 * Math.max(...secretNames.map((name) => name.length));
 
 const maxDepth = 8;
 const maxMembers = 1000;
@@ -184,10 +187,8 @@ function maskText(text: string, known: readonly string[]): string {
   for (const spelling of known) {
     if (clean.includes(spelling)) clean = clean.replaceAll(spelling, masked);
   }
-  return clean
-    .replaceAll(credentials, `$1 ${masked}`)
-    .replaceAll(passwordInAddress, `$1:${masked}@`)
-    .replaceAll(namedInText, `$1$2${masked}`);
+  if (clean.includes("://")) clean = clean.replaceAll(passwordInAddress, `$1:${masked}@`);
+  return clean.replaceAll(credentials, `$1 ${masked}`).replaceAll(namedInText, `$1$2${masked}`);
 }
 
 /** A secret as it may appear: as it is, escaped in JSON, encoded in an address, in base64. Longest first. */

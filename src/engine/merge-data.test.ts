@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ExactNumber, jsonEquals, type JsonValue, parseJson, stringifyJson } from "./exact-json.ts";
 import { mergeData } from "./merge-data.ts";
@@ -10,6 +10,8 @@ const anyJson = fc.jsonValue({ maxDepth: 4 }).map((value) => value as JsonValue)
 
 /** Data can hold null, but a write of null changes nothing, so some laws hold only without it. */
 const withoutNull = (value: JsonValue): boolean => !JSON.stringify(value).includes("null");
+
+const nest = (leaf: string) => `${`{"a":`.repeat(511)}${leaf}${"}".repeat(511)}`;
 
 describe("merging data", () => {
   test.each([
@@ -91,8 +93,6 @@ describe("merging data", () => {
   });
 
   test("512 levels merge", () => {
-    const nest = (leaf: string) => `${`{"a":`.repeat(511)}${leaf}${"}".repeat(511)}`;
-
     expect(merged(nest(`{"x":1}`), nest(`{"y":2.0}`))).toBe(nest(`{"x":1,"y":2.0}`));
   });
 });

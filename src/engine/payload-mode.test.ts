@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type JsonObject, parseJson } from "./exact-json.ts";
 import { PayloadError, resolvePayload, resolvePayloadMode } from "./payload-mode.ts";

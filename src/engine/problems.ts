@@ -319,6 +319,14 @@ export const problems = catalogue({
     title: "Service Unavailable",
     detail: () => "The database does not answer at the moment. Send the request again later.",
   },
+  listTooSlow: {
+    status: 503,
+    prefix: "transient",
+    code: "Http:503003",
+    title: "Service Unavailable",
+    detail: () =>
+      "The list took too long and was given up. Narrow the filter: by key, status, state or creation time, or by a data field with 'eq' or 'in'; or raise Database.StatementTimeoutMs.",
+  },
   shuttingDown: {
     status: 503,
     prefix: "transient",

@@ -12,3 +12,14 @@ export interface TaskFailure {
   readonly statusCode?: number | undefined;
   readonly retryable: boolean;
 }
+
+/** Thrown by whoever performs a step; caught once, where runs are executed. */
+export class StepFailed extends Error {
+  override readonly name = "StepFailed";
+  readonly failure: TaskFailure;
+
+  constructor(failure: TaskFailure, options?: { cause?: unknown }) {
+    super(failure.message, options);
+    this.failure = failure;
+  }
+}

@@ -19,8 +19,7 @@ export interface Admission {
 }
 
 export function stamp(request: FastifyRequest, reply: FastifyReply, appVersion: string): void {
-  const set = (name: string, value: string) => reply.header(name, value);
-  setStandardHeaders(set, appVersion, requestContextOf(request.raw));
+  setStandardHeaders(reply, appVersion, requestContextOf(request.raw));
   if (isApiPath(request.raw.url ?? "")) reply.header("api-supported-versions", apiVersion);
 }
 

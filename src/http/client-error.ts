@@ -81,12 +81,12 @@ function responseOf(
     }),
   );
   const lines = [`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`];
-  const set = (name: string, value: string) => lines.push(`${name}: ${value}`);
-  set("date", new Date().toUTCString());
-  setStandardHeaders(set, appVersion, context);
-  set("content-type", problemContentType);
-  set("content-length", String(Buffer.byteLength(body)));
-  set("connection", "close");
+  const header = (name: string, value: string) => lines.push(`${name}: ${value}`);
+  header("date", new Date().toUTCString());
+  setStandardHeaders({ header }, appVersion, context);
+  header("content-type", problemContentType);
+  header("content-length", String(Buffer.byteLength(body)));
+  header("connection", "close");
   return {
     bytes: `${lines.join("\r\n")}\r\n\r\n${body}`,
     requestId: context.requestId,

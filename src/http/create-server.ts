@@ -22,6 +22,7 @@ import { observeRequests } from "./observe-requests.ts";
 import { pathOf, sendProblem, type ProblemSettings } from "./problem-response.ts";
 import { parseQuery } from "./query-string.ts";
 import { requestContextOf } from "./request-context.ts";
+import { RequestLog } from "./request-log.ts";
 import { listRoutes, type Route } from "./route-list.ts";
 import { defaultLimits, type ServerLimits } from "./server-limits.ts";
 import type { TypeBoxProvider } from "./typebox-provider.ts";
@@ -76,8 +77,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const app: FastifyInstance = fastify<Server>({
     loggerInstance: log,
     logController: new fastify.LogController({ disableRequestLogging: true }),
-    // One child per request is enough: `observeRequests` makes it, when the route is known.
-    childLoggerFactory: (logger) => logger,
+    childLoggerFactory: (logger, _bindings, _options, raw) => new RequestLog(logger, raw),
     genReqId: (raw) => requestContextOf(raw).requestId,
     requestIdHeader: false,
     bodyLimit: limits.bodyBytes,
@@ -119,6 +119,7 @@ export function createServer(options: ServerOptions): HttpServer {
   // In this order: also a preflight and a refusal have our headers, also a refusal may be read by
   // a browser.
   observeRequests(app, {
+    log,
     requestLogLevel: options.requestLogLevel ?? "info",
     metrics: options.metrics,
   });

@@ -2,6 +2,8 @@
  * `GetInstanceOutput` as it goes over the wire. The instance's data is JSON text already and is
  * passed through untouched: nothing is parsed on the way out, and numbers stay as they were sent.
  */
+import type { Instance } from "../engine/instance.ts";
+
 export interface IncidentLinks {
   hasActiveIncident: boolean;
   totalCount?: number;
@@ -16,10 +18,12 @@ export interface InstanceOutput {
   /** Absent in lists. */
   eTag?: string;
   entityEtag: string;
-  tags: string[];
+  tags: readonly string[];
   metadata: InstanceMetadata;
   /** JSON text; undefined while the instance has no data. */
   attributesText: string | undefined;
+  /** JSON text of an object; absent in lists. */
+  extensionsText?: string;
 }
 
 export interface InstanceMetadata {
@@ -42,8 +46,45 @@ export interface InstanceMetadata {
   incident: IncidentLinks;
 }
 
+/** What every way of reading an instance shows of it. */
+export const instanceOutput = (
+  instance: Omit<Instance, "data">,
+  attributesText: string | undefined,
+): InstanceOutput => ({
+  id: instance.id,
+  key: instance.key,
+  flow: instance.flow,
+  domain: instance.domain,
+  flowVersion: instance.flowVersion,
+  entityEtag: `"${instance.entityEtag}"`,
+  tags: instance.tags,
+  metadata: {
+    currentState: instance.current.key,
+    effectiveState: instance.effective.key,
+    status: instance.status,
+    effectiveStateType: instance.effective.type,
+    effectiveStateSubType: instance.effective.subType,
+    currentStateType: instance.current.type,
+    currentStateSubType: instance.current.subType,
+    stage: instance.stage,
+    completedAt: instance.completedAt,
+    duration: secondsBetween(instance.createdAt, instance.completedAt),
+    createdAt: instance.createdAt,
+    modifiedAt: instance.modifiedAt,
+    createdBy: instance.createdBy.actor,
+    createdByBehalfOf: instance.createdBy.behalfOf,
+    modifiedBy: instance.modifiedBy.actor,
+    modifiedByBehalfOf: instance.modifiedBy.behalfOf,
+    incident: { hasActiveIncident: instance.hasActiveIncident },
+  },
+  attributesText,
+});
+
+const secondsBetween = (from: Date, to: Date | undefined) =>
+  to === undefined ? undefined : (to.getTime() - from.getTime()) / 1000;
+
 export function instanceJson(output: InstanceOutput): string {
-  const { attributesText, metadata, ...head } = output;
+  const { attributesText, extensionsText, metadata, ...head } = output;
   const { incident, ...rest } = metadata;
   const incidents = `/api/v1/${encodeURIComponent(output.domain)}/workflows/${encodeURIComponent(output.flow)}/instances/${output.id}/incidents`;
   const links = {
@@ -54,5 +95,6 @@ export function instanceJson(output: InstanceOutput): string {
   };
   const start = JSON.stringify({ ...head, metadata: { ...rest, incident: links } });
   const attributes = attributesText === undefined ? "" : `,"attributes":${attributesText}`;
-  return `${start.slice(0, -1)}${attributes},"extensions":{}}`;
+  const extensions = extensionsText === undefined ? "" : `,"extensions":${extensionsText}`;
+  return `${start.slice(0, -1)}${attributes}${extensions}}`;
 }

@@ -5,18 +5,42 @@ import { problems } from "../engine/problems.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 import { etagMatches, etagOf } from "./etag.ts";
+import { InstanceListQuery, listJson, readListQuery } from "./instance-list.ts";
 import { instanceJson, type InstanceOutput } from "./instance-output.ts";
+import type { Query } from "./query-string.ts";
 
+const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
 const InstancePath = Type.Object({
   domain: Type.String(),
   workflow: Type.String(),
   instance: Type.String({ description: "id or business key" }),
 });
 
-const instancePath = "/api/v1/:domain/workflows/:workflow/instances/:instance";
+const instancesPath = "/api/v1/:domain/workflows/:workflow/instances";
+const instancePath = `${instancesPath}/:instance`;
 
 /** Reading instances. Definitions are instances of the system flows and are read the same way. */
 export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void {
+  app.get(
+    instancesPath,
+    {
+      config: { checksQueryItself: true },
+      schema: {
+        summary: "List instances",
+        tags: ["instances"],
+        params: WorkflowPath,
+        querystring: InstanceListQuery,
+      },
+    },
+    async (request, reply) => {
+      const { domain, workflow } = request.params;
+      const query = readListQuery(request.query as Query);
+      const list = await runtime().listInstances({ domain, workflow }, query);
+      const wanted = { domain, workflow, url: request.originalUrl };
+      return reply.type("application/json; charset=utf-8").send(listJson(wanted, query, list));
+    },
+  );
+
   app.get(
     instancePath,
     {
@@ -78,4 +102,5 @@ export const componentOutput = (component: Component): InstanceOutput => ({
     incident: { hasActiveIncident: false },
   },
   attributesText: component.attributesText,
+  extensionsText: "{}",
 });

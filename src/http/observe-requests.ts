@@ -1,10 +1,11 @@
 /**
- * What we remember of a request: a logger that names it, one line when it is answered, and its
- * figures. Route patterns only, never addresses: the number of label values is the number of routes.
+ * What we remember of a request: one line when it is answered, and its figures. Route patterns only,
+ * never addresses: the number of label values is the number of routes.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { requestContextOf } from "./request-context.ts";
+import { bindingsOf, RequestLog } from "./request-log.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -14,52 +15,43 @@ declare module "fastify" {
 }
 
 export interface Observation {
+  log: Log;
   requestLogLevel: "debug" | "info" | "silent";
   metrics: Metrics | undefined;
 }
 
 export function observeRequests(app: FastifyInstance, observation: Observation): void {
-  const { metrics, requestLogLevel } = observation;
-  app.addHook("onRequest", (request, reply, done) => {
-    request.log = reply.log = request.log.child(bindingsOf(request));
+  const { log, metrics, requestLogLevel } = observation;
+  app.addHook("onRequest", (request, _reply, done) => {
+    if (request.log instanceof RequestLog) request.log.params = request.params;
     metrics?.requestStarted();
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {
     metrics?.requestEnded();
-    if (request.routeOptions.config.quiet !== true) {
-      metrics?.requestAnswered(
-        request.method,
-        routeOf(request),
-        reply.statusCode,
-        reply.elapsedTime,
-      );
-      if (requestLogLevel !== "silent") logAnswer(request, reply, requestLogLevel);
+    // Asked once: Fastify makes this object anew each time.
+    const { config, url: route = "(none)" } = request.routeOptions;
+    if (config.quiet !== true) {
+      const { statusCode: status, elapsedTime: ms } = reply;
+      metrics?.requestAnswered(request.method, route, status, ms);
+      if (requestLogLevel !== "silent" && log.isLevelEnabled(requestLogLevel)) {
+        log[requestLogLevel](answered(request, route, status, ms), "RequestAnswered");
+      }
     }
     done();
   });
 }
 
-const routeOf = (request: FastifyRequest) => request.routeOptions.url ?? "(none)";
-
-function bindingsOf(request: FastifyRequest): Record<string, string> {
-  const { requestId, trace } = requestContextOf(request.raw);
-  const bindings: Record<string, string> = { requestId, traceId: trace.traceId };
-  const { domain, workflow, instance } = (request.params ?? {}) as Record<string, string>;
-  if (domain !== undefined) bindings["domain"] = domain;
-  if (workflow !== undefined) bindings["workflow"] = workflow;
-  if (instance !== undefined) bindings["instance"] = instance;
-  return bindings;
-}
-
-function logAnswer(request: FastifyRequest, reply: FastifyReply, level: "debug" | "info"): void {
-  request.log[level](
-    {
-      method: request.method,
-      route: routeOf(request),
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 100) / 100,
-    },
-    "RequestAnswered",
-  );
+function answered(
+  request: FastifyRequest,
+  route: string,
+  status: number,
+  ms: number,
+): Record<string, unknown> {
+  const line = bindingsOf(request.raw, request.params);
+  line["method"] = request.method;
+  line["route"] = route;
+  line["status"] = status;
+  line["ms"] = Math.round(ms * 100) / 100;
+  return line;
 }

@@ -7,6 +7,7 @@ import { addDefinitionRoutes } from "./definition-routes.ts";
 import type { HealthCheck } from "./health-check.ts";
 import { addHealthRoutes } from "./health-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
+import { serveOnly } from "./served-domain.ts";
 
 export interface RuntimeServerOptions {
   server: ServerOptions;
@@ -21,6 +22,7 @@ export interface RuntimeServerOptions {
 export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
   const { server, runtime, domain, requireFlowVersion, schemas } = options;
   const app = createServer(server);
+  serveOnly(app, domain);
   addApiDocuments(app, {
     title: "Millrace runtime API",
     version: server.appVersion,

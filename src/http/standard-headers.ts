@@ -1,20 +1,23 @@
 /** The headers every response carries, whoever writes it: a route, the error handler, or the bare socket. */
 import type { RequestContext } from "./request-context.ts";
 
-export type HeaderSetter = (name: string, value: string) => unknown;
+/** What headers are set on; a reply is one. */
+export interface HeaderTarget {
+  header(name: string, value: string): unknown;
+}
 
 export function setStandardHeaders(
-  set: HeaderSetter,
+  target: HeaderTarget,
   appVersion: string,
   { requestId, trace }: RequestContext,
 ): void {
-  set("x-app-version", appVersion);
-  set("x-request-id", requestId);
-  set("x-trace-id", trace.traceId);
-  set("x-span-id", trace.spanId);
-  set("traceparent", trace.traceparent);
-  if (trace.tracestate !== undefined) set("x-trace-state", trace.tracestate);
-  set("x-content-type-options", "nosniff");
-  set("x-xss-protection", "1; mode=block");
-  set("x-frame-options", "SAMEORIGIN");
+  target.header("x-app-version", appVersion);
+  target.header("x-request-id", requestId);
+  target.header("x-trace-id", trace.traceId);
+  target.header("x-span-id", trace.spanId);
+  target.header("traceparent", trace.traceparent);
+  if (trace.tracestate !== undefined) target.header("x-trace-state", trace.tracestate);
+  target.header("x-content-type-options", "nosniff");
+  target.header("x-xss-protection", "1; mode=block");
+  target.header("x-frame-options", "SAMEORIGIN");
 }

@@ -6,6 +6,7 @@
  * Path, query and headers arrive as text, so their values are converted and defaults filled in.
  * Bodies are taken literally. A route whose body has rules and codes of its own (publish, start)
  * says `config: { checksBodyItself: true }`: its body schema is documentation, the rest is checked.
+ * The same goes for a query with a language of its own (the list) and `checksQueryItself`.
  */
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -27,6 +28,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** The handler checks the body; its schema only documents it. */
     checksBodyItself?: boolean;
+    /** The handler checks the query, whose names it gets in lower case; its schema only documents it. */
+    checksQueryItself?: boolean;
   }
 }
 
@@ -34,8 +37,11 @@ export function validateRequests(app: FastifyInstance): void {
   const compile = createCompiler(app);
   app.setValidatorCompiler(compile);
   app.addHook("onRoute", (route) => {
-    if (route.config?.checksBodyItself !== true) return;
-    route.validatorCompiler = (part) => (part.httpPart === "body" ? () => true : compile(part));
+    const own = new Set<string | undefined>();
+    if (route.config?.checksBodyItself === true) own.add("body");
+    if (route.config?.checksQueryItself === true) own.add("querystring");
+    if (own.size === 0) return;
+    route.validatorCompiler = (part) => (own.has(part.httpPart) ? () => true : compile(part));
   });
 }
 

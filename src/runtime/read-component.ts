@@ -26,5 +26,7 @@ export async function findDefinition(
     }
   }
   const found = await ports.catalogue.find({ domain, kind, key }, version);
-  return found === undefined ? undefined : ports.catalogue.load(found);
+  // Not from the catalogue's memory: tags and audit fields belong to the record, and change with
+  // every further version, on any node.
+  return found === undefined ? undefined : ports.components.find(found.componentId, found.version);
 }

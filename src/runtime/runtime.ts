@@ -1,11 +1,14 @@
 /** Everything a surface may ask of the runtime, wired to its ports once per process. */
 import type { Component } from "../engine/component.ts";
 import type { DefinitionChecker } from "../engine/definition/check-component.ts";
+import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
 import type { Ids } from "../ids.ts";
 import { createComponentStore } from "../storage/postgres/postgres-component-store.ts";
 import type { Database } from "../storage/postgres/database.ts";
+import { createInstanceLists } from "../storage/postgres/list-instances.ts";
 import { listen } from "../storage/postgres/listen.ts";
 import { createCatalogue, type Catalogue } from "./catalogue.ts";
+import { listInstances, type ListOutcome } from "./list-instances.ts";
 import { findDefinition, type WantedDefinition } from "./read-component.ts";
 import {
   publishComponent,
@@ -30,6 +33,10 @@ export interface Runtime {
   readonly database: Database;
   publish(body: unknown, options: PublishOptions): Promise<Published>;
   findDefinition(wanted: WantedDefinition): Promise<Component | undefined>;
+  listInstances(
+    wanted: { domain: string; workflow: string },
+    query: InstanceQuery,
+  ): Promise<ListOutcome>;
   /** Reads all definitions anew, here and on the other nodes. */
   reinitialize(): Promise<void>;
   close(): Promise<void>;
@@ -60,12 +67,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const stopPolling = catalogue.poll((error) => onTrouble("CataloguePollFailed", error));
   const publishPorts: PublishPorts = { components, catalogue, checker: options.checker, domain };
 
+  const lists = createInstanceLists(database);
+
   return {
     domain,
     catalogue,
     database,
     publish: (body, publishOptions) => publishComponent(publishPorts, body, publishOptions),
     findDefinition: (wanted) => findDefinition({ catalogue, components }, wanted),
+    listInstances: (wanted, query) => listInstances({ catalogue, lists }, wanted, query),
     async reinitialize() {
       await catalogue.reload();
       await components.announce(reloadMessage);

@@ -1,4 +1,5 @@
-import type { Instance } from "../engine/instance.ts";
+import type { Author, Instance, InstanceState, InstanceStatus } from "../engine/instance.ts";
+import type { TriggerType } from "../engine/definition/enumerations.ts";
 import type { JobType } from "../engine/job-name.ts";
 import type { DataChange, IncidentToOpen, TransitionRecord } from "../engine/transition/run.ts";
 
@@ -44,11 +45,59 @@ export interface RunWrite {
   outcome?: { seq: number } | undefined;
 }
 
+/** A transition record as it is read back. */
+export interface StoredRecord {
+  seq: number;
+  id: string;
+  transitionKey: string;
+  fromState: string;
+  toState: string | undefined;
+  effective: InstanceState | undefined;
+  stage: string | undefined;
+  trigger: TriggerType;
+  startedAt: Date;
+  finishedAt: Date | undefined;
+  bodyText: string | undefined;
+  headerText: string | undefined;
+  author: Author;
+}
+
+/** One merge into an instance's data. */
+export interface StoredDelta {
+  seq: number;
+  index: number;
+  version: string;
+  entityEtag: string;
+  /** JSON text. */
+  delta: string;
+}
+
+export interface RepeatOf {
+  instanceId: string;
+  transitionKey: string;
+  idempotencyKey: string;
+}
+
+/** The outcome of the first request; without a status it is still under way. */
+export interface Repeat {
+  status: InstanceStatus | undefined;
+  /** Sequence number of the last record of its chain. */
+  lastSeq: number | undefined;
+}
+
 export type StartResult = "started" | "keyInUse";
 
 export interface InstanceStore {
   /** By id first, then the newest with that key. Reads that wait at the same moment travel together. */
   find(address: InstanceAddress): Promise<Instance | undefined>;
+
+  findRepeat(of: RepeatOf): Promise<Repeat | undefined>;
+
+  /** Oldest first. */
+  records(instanceId: string): Promise<StoredRecord[]>;
+
+  /** All merges, in order: the data as it was at any version is their sum up to there. */
+  deltas(instanceId: string): Promise<StoredDelta[]>;
 
   /**
    * Stores a new instance with its first records. `keyInUse` when an instance of the flow that has

@@ -109,7 +109,6 @@ function saySubject(path: string, error: ErrorObject): string {
 function sayRule(error: ErrorObject): string {
   const schema: JsonObject = asObject(error.parentSchema) ?? {};
   const got = `got ${show(error.data)}`;
-  const length = Array.isArray(error.data) ? error.data.length : String(error.data).length;
   const params: JsonObject = error.params;
   switch (error.keyword) {
     case "type":
@@ -117,7 +116,7 @@ function sayRule(error: ErrorObject): string {
     case "enum":
       return `be one of ${enumerate((schema["enum"] as unknown[]).filter((v) => v !== null).map(show))}; ${got}`;
     case "maxLength":
-      return `have at most ${String(params["limit"])} characters; it has ${length}`;
+      return `have at most ${String(params["limit"])} characters; it has ${asText(error.data)?.length ?? 0}`;
     case "minLength":
     case "minItems":
     case "minProperties":

@@ -28,7 +28,7 @@ const defaultLocation = "inline";
 
 /** Strict: the alphabet, the padding and UTF-8 must be right. `undefined` when they are not. */
 export function decodeBase64(code: string): string | undefined {
-  const packed = code.replaceAll(/\s/g, "");
+  const packed = /\s/.test(code) ? code.replaceAll(/\s/g, "") : code;
   if (packed.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(packed)) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(packed, "base64"));

@@ -28,11 +28,14 @@ export interface SchemaExamination {
 
 /** How often one value may be evaluated; nested `allOf` of `$ref`s doubles it with each level. */
 const mostEvaluations = 10_000;
+const longestChain = 200;
 
 export function examineSchema(schema: Readonly<Record<string, unknown>>): SchemaExamination {
+  const { dialect, known } = dialectOf(schema["$schema"]);
+  // What is too deep to walk counts as an empty schema that is too large.
   const nodes = isTooDeep(schema)
-    ? { nodes: [], of: () => undefined, tooLarge: true }
-    : schemaNodes(schema);
+    ? { ...schemaNodes({}, dialect), tooLarge: true }
+    : schemaNodes(schema, dialect);
   const findings: SchemaExamination & { elsewhere: Set<unknown> } = {
     mistakes: [],
     warnings: [],
@@ -46,7 +49,6 @@ export function examineSchema(schema: Readonly<Record<string, unknown>>): Schema
     });
     return findings;
   }
-  const { dialect, known } = dialectOf(schema["$schema"]);
   if (!known) {
     findings.warnings.push({
       path: ["$schema"],
@@ -111,34 +113,47 @@ function examineRefs(
   }
 }
 
-/** Refuses schemas that evaluate themselves forever, or very often, on one value. */
-function examineCost(findings: SchemaExamination): void {
-  const costs = new Map<SchemaNode, number>();
-  const open = new Set<SchemaNode>();
+interface Effort {
+  /** Subschemas evaluated for one value. */
+  readonly evaluations: number;
+  /** Longest row of references among them. */
+  readonly chain: number;
+}
 
-  function costOf(node: SchemaNode): number {
-    const known = costs.get(node);
-    if (known !== undefined) return known;
+/** Refuses schemas that evaluate themselves forever, very often or very deep on one value. */
+function examineCost(findings: SchemaExamination): void {
+  const known = new Map<SchemaNode, Effort>();
+  const open = new Set<SchemaNode>();
+  const nothing: Effort = { evaluations: 0, chain: 0 };
+
+  function effortOf(node: SchemaNode): Effort {
+    const before = known.get(node);
+    if (before !== undefined) return before;
     if (open.has(node)) {
       findings.mistakes.push({
         path: node.path,
         message: "The schema refers to itself for the same value and would never end.",
       });
-      return 0;
+      return nothing;
     }
+    if (open.size > longestChain) return { evaluations: 0, chain: longestChain };
     open.add(node);
-    const cost = node.inPlace.reduce((sum, child) => sum + costOf(child), 1);
+    const inner = node.inPlace.map(effortOf);
     open.delete(node);
-    costs.set(node, cost);
-    return cost;
+    const effort = {
+      evaluations: inner.reduce((sum, child) => sum + child.evaluations, 1),
+      chain: 1 + Math.max(0, ...inner.map((child) => child.chain)),
+    };
+    known.set(node, effort);
+    return effort;
   }
 
-  // Children before parents, so that the recursion never gets deeper than one chain of references.
   for (const node of findings.nodes.nodes.toReversed()) {
-    if (costOf(node) <= mostEvaluations) continue;
+    const { evaluations, chain } = effortOf(node);
+    if (evaluations <= mostEvaluations && chain <= longestChain) continue;
     findings.mistakes.push({
       path: node.path,
-      message: `The schema evaluates one value more than ${mostEvaluations} times; simplify it.`,
+      message: `The schema evaluates one value more than ${mostEvaluations} times, or through more than ${longestChain} references; simplify it.`,
     });
     return;
   }

@@ -1,5 +1,7 @@
 /** A schema as its subschemas: where each stands, and which others it evaluates. */
 
+import type { Dialect } from "./dialect.ts";
+
 export type Step = string | number;
 type SchemaObject = Readonly<Record<string, unknown>>;
 
@@ -17,6 +19,10 @@ export interface SchemaNodes {
   readonly nodes: readonly SchemaNode[];
   /** The node of a subschema, by identity. */
   of(schema: unknown): SchemaNode | undefined;
+  /** The node that opens the resource of this address (without fragment). */
+  resource(uri: string): SchemaNode | undefined;
+  /** The node of this name (`$anchor` and its like) in the resource. */
+  anchor(name: string, resource: SchemaNode): SchemaNode | undefined;
   /** True when the walk stopped at a limit. */
   readonly tooLarge: boolean;
 }
@@ -39,7 +45,8 @@ const namedOfMembers = ["properties", "patternProperties", "$defs", "definitions
 /** Without a base of its own a schema gets this one, so that relative `$id`s can be compared. */
 export const unknownBase = "https://schema.invalid/";
 
-export const limits = { nodes: 5000, depth: 64 };
+/** Compiling 2000 subschemas takes about a second; real master schemas have some hundred. */
+export const limits = { nodes: 2000, depth: 64 };
 
 interface Child {
   readonly steps: readonly Step[];
@@ -47,9 +54,12 @@ interface Child {
   readonly inPlace: boolean;
 }
 
-export function schemaNodes(root: SchemaObject): SchemaNodes {
+export function schemaNodes(root: SchemaObject, dialect: Dialect): SchemaNodes {
+  const idKeyword = dialect === "draft-04" ? "id" : "$id";
   const nodes: SchemaNode[] = [];
   const bySchema = new Map<unknown, SchemaNode>();
+  const byUri = new Map<string, SchemaNode>();
+  const byAnchor = new Map<SchemaNode, Map<string, SchemaNode>>();
   let tooLarge = false;
 
   function visit(schema: SchemaObject, path: readonly Step[], parent: SchemaNode | undefined) {
@@ -57,9 +67,10 @@ export function schemaNodes(root: SchemaObject): SchemaNodes {
       tooLarge = true;
       return undefined;
     }
-    const node = makeNode(schema, path, parent);
+    const node = makeNode(schema, path, parent, schema[idKeyword]);
     nodes.push(node);
     bySchema.set(schema, node);
+    index(node);
     for (const child of childrenOf(schema)) {
       if (!isSchemaObject(child.schema)) continue;
       const made = visit(child.schema, [...path, ...child.steps], node);
@@ -68,29 +79,55 @@ export function schemaNodes(root: SchemaObject): SchemaNodes {
     return node;
   }
 
+  function index(node: SchemaNode) {
+    if (node.resource === node) byUri.set(withoutFragment(node.uri), node);
+    for (const name of anchorsOf(node.schema)) {
+      const names = byAnchor.get(node.resource) ?? new Map<string, SchemaNode>();
+      byAnchor.set(node.resource, names.set(name, node));
+    }
+  }
+
   visit(root, [], undefined);
-  return { nodes, of: (schema) => bySchema.get(schema), tooLarge };
+  return {
+    nodes,
+    of: (schema) => bySchema.get(schema),
+    resource: (uri) => byUri.get(uri),
+    anchor: (name, resource) => byAnchor.get(resource)?.get(name),
+    tooLarge,
+  };
 }
+
+/** Drafts 4 to 7 write an anchor as an id that is only a fragment. */
+function anchorsOf(schema: SchemaObject): string[] {
+  const ids = [schema["$id"], schema["id"]].map((id) =>
+    typeof id === "string" && id.startsWith("#") ? id.slice(1) : undefined,
+  );
+  const names = [schema["$anchor"], schema["$dynamicAnchor"], ...ids];
+  return names.filter((name) => typeof name === "string");
+}
+
+export const withoutFragment = (uri: string): string => uri.split("#", 1)[0] ?? uri;
 
 function makeNode(
   schema: SchemaObject,
   path: readonly Step[],
   parent: SchemaNode | undefined,
+  id: unknown,
 ): SchemaNode {
-  const id = schema["$id"] ?? schema["id"];
   const parentUri = parent?.uri ?? unknownBase;
   // An `$id` that is only a fragment names a place (drafts 4 to 7), not a resource.
   const opensResource = typeof id === "string" && !id.startsWith("#");
-  const node = {
+  const uri = opensResource ? resolveUri(id, parentUri) : parentUri;
+  const node: SchemaNode = {
     path,
     schema,
-    uri: opensResource ? resolveUri(id, parentUri) : parentUri,
+    uri,
     inPlace: [],
+    get resource() {
+      return parent === undefined || opensResource ? node : parent.resource;
+    },
   };
-  const resource = parent === undefined || opensResource ? undefined : parent.resource;
-  const made = node as unknown as { -readonly [K in keyof SchemaNode]: SchemaNode[K] };
-  made.resource = resource ?? made;
-  return made;
+  return node;
 }
 
 function* childrenOf(schema: SchemaObject): Generator<Child> {

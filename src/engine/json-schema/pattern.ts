@@ -3,8 +3,8 @@
  * as `^(a+)+$` would hold the whole process for seconds on thirty characters.
  *
  * - Simple anchored patterns run natively: with one quantifier there is nothing to backtrack into.
- * - Others run in RE2. Look-aheads directly after `^` (`^(?=.*\d)(?!.*\s).{8,}$`, the usual way to
- *   write a password rule) are conditions on the whole text, so each becomes a test of its own.
+ * - Others run in RE2. Look-aheads at a fixed place from the start (`^(?=.*\d)(?!.*\s).{8,}$`, the
+ *   usual password rule, or `^P(?=\d|T\d)`) are conditions of their own, so each becomes a test.
  * - What neither can do (back-references, other look-arounds) is refused at publish. Falling back to
  *   the native engine would open the hole again.
  */
@@ -23,8 +23,8 @@ export function compilePattern(source: string): Pattern {
   const native = compileNative(source);
   if (isPlainlyLinear(source)) return native;
   const { conditions, rest } = splitLookAheads(source);
-  const tests = conditions.map(({ body, wanted }) => {
-    const compiled = compileLinear(`^(?:${body})`, source);
+  const tests = conditions.map(({ source: condition, wanted }) => {
+    const compiled = compileLinear(condition, source);
     return (text: string) => compiled.test(text) === wanted;
   });
   const main = compileLinear(rest, source);
@@ -56,7 +56,7 @@ function compileLinear(source: string, whole: string): Pattern {
       /\\[1-9]|\\k</.test(whole)
         ? "uses a back-reference, which cannot be matched in linear time"
         : /\(\?<?[=!]/.test(whole)
-          ? "uses a look-around other than look-aheads directly after '^', which cannot be matched in linear time"
+          ? "uses a look-around other than look-aheads at a fixed place from '^', which cannot be matched in linear time"
           : "uses syntax that cannot be matched in linear time (such as a repeat count above 1000)",
     );
   }
@@ -73,20 +73,27 @@ function isPlainlyLinear(source: string): boolean {
 }
 
 interface Condition {
-  readonly body: string;
+  readonly source: string;
   /** False for `(?!…)`. */
   readonly wanted: boolean;
 }
 
+/** `^`, then characters and classes without quantifier: what follows always stands at one place. */
+const fixedStart =
+  /^\^(?:\\[dDwWsS./^$|*+?()[\]{}-]|\[(?:\\.|[^\]\\])*\]|[^\\[\](){}|*+?^$])*(?=\(\?[=!])/;
+
 function splitLookAheads(source: string): { conditions: Condition[]; rest: string } {
   const conditions: Condition[] = [];
   let rest = source;
-  while (/^\^\(\?[=!]/.test(rest)) {
-    const end = closingParenthesis(rest, 1);
-    // A quantified look-ahead, or one that is only an alternative, is no condition on the whole.
-    if (end === -1 || /^[*+?{]/.test(rest.slice(end + 1)) || hasTopLevelAlternative(rest)) break;
-    conditions.push({ body: rest.slice(4, end), wanted: rest[3] === "=" });
-    rest = `^${rest.slice(end + 1)}`;
+  // A condition on one alternative is no condition on the whole.
+  if (hasTopLevelAlternative(source)) return { conditions, rest };
+  for (;;) {
+    const start = fixedStart.exec(rest)?.[0];
+    const end = start === undefined ? -1 : closingParenthesis(rest, start.length);
+    if (start === undefined || end === -1 || /^[*+?{]/.test(rest.slice(end + 1))) break;
+    const wanted = rest[start.length + 2] === "=";
+    conditions.push({ source: `${start}(?:${rest.slice(start.length + 3, end)})`, wanted });
+    rest = start + rest.slice(end + 1);
   }
   return { conditions, rest };
 }

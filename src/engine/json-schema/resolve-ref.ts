@@ -1,5 +1,11 @@
 /** Finds what a `$ref` means inside one document. Nothing outside it is ever fetched. */
-import { isSchemaObject, resolveUri, type SchemaNode, type SchemaNodes } from "./nodes.ts";
+import {
+  isSchemaObject,
+  resolveUri,
+  type SchemaNode,
+  type SchemaNodes,
+  withoutFragment,
+} from "./nodes.ts";
 
 export type Resolved =
   | { readonly kind: "schema"; readonly schema: unknown }
@@ -10,33 +16,13 @@ export type Resolved =
 
 export function resolveRef(ref: string, from: SchemaNode, nodes: SchemaNodes): Resolved {
   const [address = "", fragment = ""] = ref.split("#", 2);
-  const resource = address === "" ? from.resource : findResource(address, from, nodes);
+  const resource =
+    address === "" ? from.resource : nodes.resource(withoutFragment(resolveUri(address, from.uri)));
   if (resource === undefined) return { kind: "elsewhere" };
   if (fragment === "") return { kind: "schema", schema: resource.schema };
   if (fragment.startsWith("/")) return followPointer(fragment, resource.schema);
-  const anchored = nodes.nodes.find(
-    (node) => node.resource === resource && anchorsOf(node).includes(fragment),
-  );
+  const anchored = nodes.anchor(fragment, resource);
   return anchored === undefined ? { kind: "nowhere" } : { kind: "schema", schema: anchored.schema };
-}
-
-function findResource(
-  address: string,
-  from: SchemaNode,
-  nodes: SchemaNodes,
-): SchemaNode | undefined {
-  const uri = withoutFragment(resolveUri(address, from.uri));
-  return nodes.nodes.find((node) => node.resource === node && withoutFragment(node.uri) === uri);
-}
-
-const withoutFragment = (uri: string): string => uri.split("#", 1)[0] ?? uri;
-
-function anchorsOf({ schema }: SchemaNode): string[] {
-  const names = [schema["$anchor"], schema["$dynamicAnchor"]];
-  const ids = [schema["$id"], schema["id"]].map((id) =>
-    typeof id === "string" && id.startsWith("#") ? id.slice(1) : undefined,
-  );
-  return [...names, ...ids].filter((name) => typeof name === "string");
 }
 
 function followPointer(fragment: string, root: unknown): Resolved {

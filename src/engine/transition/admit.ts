@@ -64,7 +64,7 @@ function resolve(workflow: Workflow, instance: Instance, key: string): Admitted 
 }
 
 /** By configured key or by alias, case-insensitive; listings only ever show the configured key. */
-function resolveSpecial(workflow: Workflow, key: string): Admitted | undefined {
+export function resolveSpecial(workflow: Workflow, key: string): Admitted | undefined {
   const folded = key.toLowerCase();
   const is = (transition: Transition | undefined, alias: string): transition is Transition =>
     transition !== undefined && (transition.key.toLowerCase() === folded || alias === folded);

@@ -35,6 +35,7 @@ export function beginRun(request: RunRequest, tools: Tools): Run {
     headers,
     idempotencyKey: request.idempotencyKey,
     depth: 0,
+    firstSeq: instance.lastSeq + 1,
     pending: nothingPending,
   } as Run;
   return beginHop(draft, request, tools);

@@ -141,6 +141,8 @@ export interface Run {
   readonly group: number;
   /** Hops made so far, this one included. */
   readonly depth: number;
+  /** Sequence number of the chain's first record. */
+  readonly firstSeq: number;
   /** `context.Body`: the payload, joined by each task's response. */
   readonly body: JsonValue | undefined;
   readonly taskResponses: Readonly<Record<string, JsonValue>>;

@@ -98,6 +98,8 @@ export async function createCluster(options: CreateClusterOptions): Promise<void
         `--pwfile=${seen === cluster ? passwordFile : `${seen}/../password`}`,
         "--encoding=UTF8",
         "--locale=C",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
         "--no-instructions",
         ...(options.fsync ? [] : ["--no-sync"]),
       ],

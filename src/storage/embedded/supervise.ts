@@ -34,10 +34,11 @@ export async function superviseEmbedded(options: SuperviseOptions): Promise<Supe
     });
   };
 
+  // Never rejects: nobody would be there to catch it.
   const restart = async (dead: EmbeddedPostgres) => {
-    await dead.stop();
     for (let waitMs = 100; !stopped.signal.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       try {
+        await dead.stop();
         server = await startEmbeddedPostgres({ ...options, port });
         watch(server);
         return;

@@ -43,18 +43,32 @@ const types = {
   },
 } as pg.CustomTypesConfig;
 
+/** Over the server's own limit: only a server that has gone silent lets it pass. */
+const silenceMs = 2000;
+
 export function openDatabase(options: DatabaseOptions): Database {
+  const { statementTimeoutMs } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     types,
-    statement_timeout: options.statementTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + silenceMs,
+    // A node that hangs in the middle of a transaction must not keep its locks from the others.
+    idle_in_transaction_session_timeout: statementTimeoutMs + silenceMs,
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: options.applicationName ?? "millrace",
   });
-  pool.on("error", (error) => options.onError?.(error));
+  let closing: Promise<void> | undefined;
+  pool.on("error", (error) => {
+    if (closing !== undefined) return; // a connection being closed has nothing more to say
+    // The pool hangs the whole client on the error, too much for a log line.
+    delete (error as { client?: unknown }).client;
+    options.onError?.(error);
+  });
 
   return {
     url: options.url,
@@ -72,16 +86,19 @@ export function openDatabase(options: DatabaseOptions): Database {
         await run(client, "commit");
         return result;
       } catch (cause) {
-        // A rollback that fails means the connection is gone; the server has rolled back then.
-        await client.query("rollback").catch((error: Error) => {
-          broken = error;
-        });
+        // A connection that is gone, or silent, is not asked again: the server rolls back without it.
+        if (cause instanceof StorageUnavailable) broken = cause;
+        else {
+          await client.query("rollback").catch((error: Error) => {
+            broken = error;
+          });
+        }
         throw cause;
       } finally {
         client.release(broken);
       }
     },
-    close: () => pool.end(),
+    close: () => (closing ??= pool.end()),
   };
 }
 
@@ -108,22 +125,28 @@ const connectionTrouble = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "EAI_AGAIN",
-  "ENOENT", // unix socket not there yet
 ]);
 
 /**
- * SQLSTATE 08* connection exceptions, 57P0x shutdown and start-up, 53* out of resources: the
- * database is not there for now. Everything else is passed on as it is.
+ * SQLSTATE 08* connection exceptions, 57P0x shutdown and start-up, 53* out of resources, 57014 over
+ * the statement's time, 25P03 over the transaction's, 25006 a primary that has become a standby;
+ * 28* and 3D* a login or database that was there at start: the database is not there for now.
  */
+const awayStates = /^(08|53|57P0|57014|25P03|25006|28|3D)/;
+
+/** What the driver says without a code. */
+const awayWords =
+  /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end/;
+
+/** The database is away, or answers too late. Every other error is passed on as it is. */
 export function asUnavailable(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
-  const code = (cause as { code?: string }).code ?? "";
+  const { code = "", syscall } = cause as NodeJS.ErrnoException;
   const away =
     connectionTrouble.has(code) ||
-    /^(08|53|57P0)/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end/.test(
-      cause.message,
-    );
+    (code === "ENOENT" && syscall === "connect") || // a unix socket that is not there yet
+    awayStates.test(code) ||
+    awayWords.test(cause.message);
   return away ? new StorageUnavailable("The database does not answer.", { cause }) : cause;
 }
 

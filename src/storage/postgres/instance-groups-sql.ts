@@ -9,7 +9,7 @@ import type { Field } from "../../engine/instance-query/field.ts";
 import type { InstanceQuery } from "../../engine/instance-query/instance-query.ts";
 import type { Aggregation, Grouping } from "../../engine/instance-query/parse-grouping.ts";
 import { columnSql, dataNumber, fieldValue, SqlValues } from "./instance-filter-sql.ts";
-import { whereSql, type ListScope, type SqlStatement } from "./instance-list-sql.ts";
+import { tableOf, whereSql, type ListScope, type SqlStatement } from "./instance-list-sql.ts";
 
 /** All groups come in one answer, so there is a limit; the statement gives one more to tell. */
 export const maxGroups = 1000;
@@ -54,7 +54,7 @@ export function instanceGroupsSql(
     ...totals.map(({ output }) => output),
   ].join(", ");
   const text =
-    `select ${outer} from (select ${inner} from instance i where ${where}) s` +
+    `select ${outer} from (select ${inner} from ${tableOf(scope)} i where ${where}) s` +
     ` group by ${groups.map(({ column }) => column).join(", ")}` +
     ` order by ${groups.map(({ column }) => groupOrder(column)).join(", ")} limit ${maxGroups + 1}`;
   return { text, values: values.list };

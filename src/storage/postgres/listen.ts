@@ -39,6 +39,7 @@ export function listen(options: ListenOptions): Listener {
     const next = new pg.Client({
       connectionString: options.url,
       keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
       connectionTimeoutMillis: 5000,
       application_name: options.applicationName ?? "millrace-listen",
     });

@@ -3,11 +3,13 @@
  * each in a transaction of its own with the row that remembers it.
  *
  * Many nodes may start at once on an empty database. One takes the advisory lock and migrates, the
- * others wait for it and find everything done.
+ * others wait for it and find everything done. A role that may only read and write rows is enough
+ * when there is nothing to apply.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { StartRefusal } from "../../engine/start-refusal.ts";
+import { connectionRefusal } from "./connection-refusal.ts";
 import { asUnavailable } from "./database.ts";
 
 const oldestServer = 150_000;
@@ -19,21 +21,29 @@ export interface MigrationResult {
   serverVersion: string;
 }
 
-export async function migrate(url: string): Promise<MigrationResult> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-  client.on("error", () => {
-    // A connection lost between two statements; the next statement reports it.
-  });
+/**
+ * A database that does not answer is `StorageUnavailable`; one that will never do as it is, a
+ * `StartRefusal`. The signal ends a wait for another node's migration.
+ */
+export async function migrate(url: string, signal?: AbortSignal): Promise<MigrationResult> {
+  let client: pg.Client | undefined;
+  const giveUp = () => void client?.end().catch(() => {});
   try {
+    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+    client.on("error", () => {
+      // A connection lost between two statements; the next statement reports it.
+    });
     await client.connect();
+    signal?.addEventListener("abort", giveUp);
     const serverVersion = await checkServer(client);
     await client.query("select pg_advisory_lock($1)", [migrationLock]);
     return { applied: await applyMissing(client), serverVersion };
   } catch (cause) {
-    throw asUnavailable(cause);
+    throw connectionRefusal(cause) ?? asUnavailable(cause);
   } finally {
+    signal?.removeEventListener("abort", giveUp);
     // Closing the session releases the lock.
-    await client.end().catch(() => {});
+    await client?.end().catch(() => {});
   }
 }
 
@@ -42,28 +52,28 @@ async function checkServer(client: pg.Client): Promise<string> {
     "select current_setting('server_version_num')::int as number, current_setting('server_version') as version",
   );
   const { number, version } = rows[0]!;
-  if (number < oldestServer) {
-    throw new StartRefusal(
-      `The database server is PostgreSQL ${version}; Millrace needs 15 or newer. Point DATABASE_URL to a newer server.`,
-    );
-  }
+  refuseOldServer(number, version);
   return version;
 }
 
-async function applyMissing(client: pg.Client): Promise<string[]> {
-  await client.query(
-    "create table if not exists migration (name text primary key, applied_at timestamptz not null default now())",
+/** `number` is PostgreSQL's own: 150004 is 15.4. */
+export function refuseOldServer(number: number, version: string): void {
+  if (number >= oldestServer) return;
+  throw new StartRefusal(
+    `The database server is PostgreSQL ${version}; Millrace needs 15 or newer. Point DATABASE_URL to a newer server.`,
   );
-  const { rows } = await client.query<{ name: string }>("select name from migration");
-  const done = new Set(rows.map((row) => row.name));
+}
+
+async function applyMissing(client: pg.Client): Promise<string[]> {
+  const done = await appliedMigrations(client);
   const known = migrationFiles();
-  const foreign = [...done].filter((name) => !known.includes(name));
+  const foreign = done.filter((name) => !known.includes(name));
   if (foreign.length > 0) {
     throw new StartRefusal(
       `The database was migrated by a newer Millrace (it has ${foreign.join(", ")}). Start that version, or restore an older database.`,
     );
   }
-  const missing = known.filter((name) => !done.has(name));
+  const missing = known.filter((name) => !done.includes(name));
   for (const name of missing) {
     const sql = readFileSync(new URL(`migrations/${name}`, import.meta.url), "utf8");
     await client.query("begin");
@@ -72,11 +82,27 @@ async function applyMissing(client: pg.Client): Promise<string[]> {
       await client.query("insert into migration (name) values ($1)", [name]);
       await client.query("commit");
     } catch (cause) {
-      await client.query("rollback");
+      // Fails only with the connection, and then the server rolls back itself.
+      await client.query("rollback").catch(() => {});
       throw new Error(`Migration ${name} failed: ${(cause as Error).message}`, { cause });
     }
   }
   return missing;
+}
+
+async function appliedMigrations(client: pg.Client): Promise<string[]> {
+  // Looked for first: even `create … if not exists` asks for the right to create.
+  const { rows: found } = await client.query<{ there: boolean }>(
+    "select to_regclass('migration') is not null as there",
+  );
+  if (found[0]?.there !== true) {
+    await client.query(
+      "create table migration (name text primary key, applied_at timestamptz not null default now())",
+    );
+    return [];
+  }
+  const { rows } = await client.query<{ name: string }>("select name from migration");
+  return rows.map((row) => row.name);
 }
 
 export const migrationFiles = (): string[] =>

@@ -178,3 +178,18 @@ export const incidentRows = (writes: readonly RunWrite[]): string =>
           }),
         ],
   );
+
+/** Outcomes whose record was written at a checkpoint; those of new records travel with them. */
+export const outcomeRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance, outcome, records }) =>
+    outcome === undefined || records.some((record) => record.seq === outcome.seq)
+      ? []
+      : [
+          JSON.stringify({
+            instance_id: instance.id,
+            seq: outcome.seq,
+            status: instance.status,
+            last_seq: instance.lastSeq,
+          }),
+        ],
+  );

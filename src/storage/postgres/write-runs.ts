@@ -13,6 +13,7 @@ import {
   instanceRows,
   jobRemovalRows,
   jobRows,
+  outcomeRows,
   recordRows,
 } from "./run-parameters.ts";
 
@@ -120,6 +121,10 @@ const work = `
     update job j set payload = c.payload
     from json_to_recordset($8) as c(instance_id uuid, job_id uuid, payload text), done
     where done.id = c.instance_id and j.id = c.job_id),
+  outcomes as (
+    update transition_record r set outcome_status = o.status::"char", outcome_seq = o.last_seq
+    from json_to_recordset($9) as o(instance_id uuid, seq int, status text, last_seq int), done
+    where done.id = o.instance_id and r.instance_id = o.instance_id and r.seq = o.seq),
   incidents as (
     insert into incident (id, instance_id, number, state, transition, task, message, error_code,
       error_layer, status_code, trace_id, created_at)
@@ -162,6 +167,7 @@ export function createRunWriter(
         incidentRows(sorted),
         options.leaseSeconds,
         checkpointRows(sorted),
+        outcomeRows(sorted),
       );
     }
     const form = isNew ? "insert" : "update";

@@ -39,6 +39,8 @@ const context: ExpressionContext = {
 };
 
 const valueOf = (source: string): unknown => compileExpression(source).evaluate(context);
+const rule = (source: string) => evaluateRule(compileExpression(source), context);
+const key = (source: string) => evaluateKey(compileExpression(source, "key"), context);
 
 describe("literals", () => {
   test.each<[string, unknown]>([
@@ -314,8 +316,6 @@ test("expressions of public packages answer as they do there", () => {
 });
 
 test("a rule answers a boolean; any other value is named in the failure", () => {
-  const rule = (source: string) => evaluateRule(compileExpression(source), context);
-
   expect(rule("context.Body.flag")).toBe(true);
   expect(() => rule("context.Body.missing")).toThrow("A rule answers true or false, not null.");
   expect(() => rule("context.Body.flagText")).toThrow('not the text "True"');
@@ -324,8 +324,6 @@ test("a rule answers a boolean; any other value is named in the failure", () => 
 });
 
 test("a key is a text; any other value is named in the failure", () => {
-  const key = (source: string) => evaluateKey(compileExpression(source, "key"), context);
-
   expect(key('"customer:" + context.Headers.sub + ":profile"')).toBe("customer:u1:profile");
   expect(() => key("context.Body.amount")).toThrow("A key is a text, not the number 150.");
   expect(() => key("context.Body.missing")).toThrow("not null");

@@ -9,7 +9,7 @@ import {
   compileShortCircuit,
   truth,
 } from "./compile-operation.ts";
-import { listed, type Compiled, type Compiler } from "./compiler.ts";
+import { listed, type Compiled, type Compiler, type Step } from "./compiler.ts";
 import { cast } from "./conversions.ts";
 import { compileError } from "./expression-error.ts";
 import { contextView } from "./expression-context.ts";
@@ -83,10 +83,15 @@ function compileName(compiler: Compiler, { name, at }: NameNode): Compiled {
   if (staticTypes.has(name)) {
     throw compiler.refusal(at, `'${name}' is a type; one of its methods is needed here.`);
   }
+  throw compiler.refusal(at, `Unknown name '${name}'. ${nameHint(name)}`);
+}
+
+function nameHint(name: string): string {
   const member = contextView.get(name.toLowerCase());
-  const hint =
-    member === undefined ? "The only variable is 'context'." : `Write 'context.${member.name}'.`;
-  throw compiler.refusal(at, `Unknown name '${name}'. ${hint}`);
+  if (member !== undefined) return `Write 'context.${member.name}'.`;
+  return /^(?:DateTime|DateTimeOffset|TimeSpan)$/.test(name)
+    ? "An expression has no clock; dates in ISO form compare as text."
+    : "The only variable is 'context'.";
 }
 
 function compileFunctionCall(compiler: Compiler, node: FunctionCallNode): Compiled {
@@ -103,14 +108,21 @@ function compileFunctionCall(compiler: Compiler, node: FunctionCallNode): Compil
       throw compiler.refusal(at, "'sha256' takes one argument.");
     }
     const { step } = compiler.value(argument);
-    return { kind: "text", step: (run) => sha256(run, step(run)) };
+    return { kind: "text", step: placed(at, (run) => sha256(run, step(run))) };
   }
   // The public system writes varyKey(context); there is nothing else to give it.
   if (others.length > 0 || (argument && compiler.node(argument).view !== contextView)) {
     throw compiler.refusal(at, "'varyKey' takes no argument, or 'context'.");
   }
-  return { kind: "text", step: varyKey };
+  return { kind: "text", step: placed(at, varyKey) };
 }
+
+const placed =
+  (at: number, step: Step): Step =>
+  (run) => {
+    run.at = at;
+    return step(run);
+  };
 
 function compilePrefix(compiler: Compiler, { operator, operand, at }: PrefixNode): Compiled {
   const { step, kind } = compiler.value(operand);

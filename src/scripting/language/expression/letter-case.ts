@@ -6,16 +6,17 @@
 export const upperCase = (text: string): string => mapped(text, (letter) => letter.toUpperCase());
 export const lowerCase = (text: string): string => mapped(text, (letter) => letter.toLowerCase());
 
-function mapped(text: string, change: (text: string) => string): string {
-  if (isAscii(text)) return change(text);
-  let result = "";
-  for (const letter of text) {
-    const changed = change(letter);
-    const kept = changed.length !== letter.length || (!isAscii(letter) && isAscii(changed));
-    result += kept ? letter : changed;
-  }
-  return result;
-}
+/** How many letters have to be looked at one by one. */
+export const strangeLetters = (text: string): number => text.replaceAll(asciiRun, "").length;
+
+const mapped = (text: string, change: (text: string) => string): string =>
+  text.replaceAll(runOrLetter, (part) => {
+    const changed = change(part);
+    if (part.charCodeAt(0) < 128) return changed;
+    return changed.length !== part.length || changed.charCodeAt(0) < 128 ? part : changed;
+  });
 
 // eslint-disable-next-line no-control-regex
-const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
+const asciiRun = /[\0-\x7f]+/g;
+// eslint-disable-next-line no-control-regex
+const runOrLetter = /[\0-\x7f]+|[^\0-\x7f]/gu;

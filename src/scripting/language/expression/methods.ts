@@ -3,9 +3,9 @@
  * when it runs, so a name that is not in this table is refused at compile time already.
  */
 import { booleanFrom } from "./conversions.ts";
-import { maxTextLength, type Evaluation } from "./evaluation.ts";
+import { maxTextLength, workPerItem, type Evaluation } from "./evaluation.ts";
 import type { Kind } from "./kinds.ts";
-import { lowerCase, upperCase } from "./letter-case.ts";
+import { lowerCase, strangeLetters, upperCase } from "./letter-case.ts";
 import { isInt32, isNumber } from "./numbers.ts";
 import { describe, equals, payForDigits, textOf } from "./values.ts";
 
@@ -30,10 +30,10 @@ export const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["StartsWith", textMethod("StartsWith", "bool", [1, 1], (text, part) => text.startsWith(part()))],
   ["EndsWith", textMethod("EndsWith", "bool", [1, 1], (text, part) => text.endsWith(part()))],
   ["IndexOf", { kind: "int", takes: [1, 1], call: indexOf }],
-  ["ToUpper", textMethod("ToUpper", "text", [0, 0], upperCase)],
-  ["ToLower", textMethod("ToLower", "text", [0, 0], lowerCase)],
-  ["ToUpperInvariant", textMethod("ToUpperInvariant", "text", [0, 0], upperCase)],
-  ["ToLowerInvariant", textMethod("ToLowerInvariant", "text", [0, 0], lowerCase)],
+  ["ToUpper", caseMethod("ToUpper", upperCase)],
+  ["ToLower", caseMethod("ToLower", lowerCase)],
+  ["ToUpperInvariant", caseMethod("ToUpperInvariant", upperCase)],
+  ["ToLowerInvariant", caseMethod("ToLowerInvariant", lowerCase)],
   ["Trim", textMethod("Trim", "text", [0, 0], (text) => text.trim())],
   ["TrimStart", textMethod("TrimStart", "text", [0, 0], (text) => text.trimStart())],
   ["TrimEnd", textMethod("TrimEnd", "text", [0, 0], (text) => text.trimEnd())],
@@ -69,7 +69,7 @@ function asArrayLength(run: Evaluation, value: unknown): number {
 
 function contains(run: Evaluation, value: unknown, [wanted]: readonly unknown[]): boolean {
   if (!Array.isArray(value)) return search(run, "Contains", value, wanted) !== -1;
-  run.spend(value.length);
+  run.spend(workPerItem * value.length);
   return value.some((item) => equals(run, item, wanted));
 }
 
@@ -115,6 +115,7 @@ function replace(run: Evaluation, value: unknown, args: readonly unknown[]): str
   if (from === "") throw run.failure("Replace() needs something to replace: the text is empty.");
   payForSearch(run, text, from);
   const parts = text.split(from);
+  run.spend(workPerItem * parts.length);
   // Before it is made: a short pattern and a long replacement multiply.
   if (text.length + (parts.length - 1) * (to.length - from.length) > maxTextLength) {
     throw run.failure(`Replace() makes a text longer than ${maxTextLength} characters.`);
@@ -126,7 +127,9 @@ function split(run: Evaluation, value: unknown, [separator]: readonly unknown[])
   const text = textReceiver(run, "Split", value);
   const by = textArgument(run, "Split", separator);
   payForSearch(run, text, by);
-  return by === "" ? [text] : text.split(by);
+  const parts = by === "" ? [text] : text.split(by);
+  run.spend(workPerItem * parts.length);
+  return parts;
 }
 
 /** A method of texts with at most one argument, a text as well. */
@@ -141,6 +144,18 @@ function textMethod(
     takes,
     call: (run, receiver, [argument]) =>
       compute(textReceiver(run, name, receiver), () => textArgument(run, name, argument)),
+  };
+}
+
+function caseMethod(name: string, change: (text: string) => string): Method {
+  return {
+    kind: "text",
+    takes: [0, 0],
+    call(run, receiver) {
+      const text = textReceiver(run, name, receiver);
+      run.spend(10 * strangeLetters(text));
+      return change(text);
+    },
   };
 }
 

@@ -23,13 +23,13 @@ export function readNumber(source: string, at: number): NumberLiteral {
   }
   const { hex, digits = "0", fraction = "", exponent = "", suffix = "" } = parts;
   if (hex !== undefined)
-    return { end, value: wholeNumber(BigInt(`0x${plain(hex)}`)), integer: true };
+    return { end, value: wholeNumber(BigInt(`0x0${plain(hex)}`)), integer: true };
   const text = `${withoutLeadingZeros(plain(digits))}${plain(fraction)}${exponent}`;
   const integer = fraction === "" && exponent === "" && !/[mdf]/i.test(suffix);
   return { end, value: nearest(numberFromLiteral(text)), integer };
 }
 
-const plain = (digits: string): string => digits.replaceAll("_", "") || "0";
+const plain = (digits: string): string => digits.replaceAll("_", "");
 const withoutLeadingZeros = (digits: string): string => digits.replace(/^0+(?=\d)/, "");
 const wholeNumber = (value: bigint): number | ExactNumber =>
   nearest(numberFromLiteral(value.toString()));

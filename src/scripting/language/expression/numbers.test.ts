@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ExactNumber } from "../../../engine/exact-json.ts";
 import { compileExpression } from "./compile-expression.ts";

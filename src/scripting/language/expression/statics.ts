@@ -13,7 +13,7 @@ import {
   parseReal,
   parseWhole,
 } from "./conversions.ts";
-import type { Evaluation } from "./evaluation.ts";
+import { workPerItem, type Evaluation } from "./evaluation.ts";
 import { commonNumberKind, type Kind } from "./kinds.ts";
 import { textMaker } from "./operators.ts";
 import { roundHalfEven } from "./numbers.ts";
@@ -122,7 +122,7 @@ function join(run: Evaluation, args: readonly unknown[], kinds: readonly Kind[])
 
 function joined(run: Evaluation, parts: readonly string[], separator: string): string {
   // Paid before it is made: a long separator between many items multiplies.
-  run.spend(parts.length * (separator.length + 1));
+  run.spend(parts.length * (separator.length + workPerItem));
   return run.fitting(parts.join(separator));
 }
 

@@ -7,7 +7,7 @@
  * other.
  */
 import { isJsonObject, stringifyJson, type JsonObject } from "../../../engine/exact-json.ts";
-import type { Evaluation } from "./evaluation.ts";
+import { workPerName, type Evaluation } from "./evaluation.ts";
 import { compareNumbers, isNumber } from "./numbers.ts";
 
 export function memberOf(run: Evaluation, value: unknown, name: string): unknown {
@@ -24,7 +24,7 @@ function isSizeName(name: string, countToo: boolean): boolean {
 function objectMember(run: Evaluation, object: JsonObject, name: string): unknown {
   if (Object.hasOwn(object, name)) return jsonOrNull(object[name]);
   const names = Object.keys(object);
-  run.spend(names.length);
+  run.spend(workPerName * names.length);
   const lower = name.toLowerCase();
   for (const candidate of names) {
     if (candidate.length !== name.length) continue;
@@ -52,6 +52,7 @@ export function elementOf(run: Evaluation, value: unknown, index: unknown): unkn
  * C# objects do.
  */
 export function equals(run: Evaluation, a: unknown, b: unknown): boolean {
+  if (typeof a === "number" && typeof b === "number") return a === b;
   if (isNumber(a) && isNumber(b)) {
     payForDigits(run, a, b);
     return compareNumbers(a, b) === 0;

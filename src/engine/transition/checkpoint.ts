@@ -1,0 +1,173 @@
+/**
+ * A run on disk: what another node needs to go on with it after a crash. The instance and the
+ * records are rows of their own; here is only where the run stood.
+ */
+import type { TriggerType } from "../definition/enumerations.ts";
+import type { Transition, Workflow } from "../definition/model.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../exact-json.ts";
+import type { Author, Instance } from "../instance.ts";
+import { resolveSpecial } from "./admit.ts";
+import {
+  nothingPending,
+  type HopKind,
+  type Payload,
+  type Phase,
+  type Program,
+  type Run,
+  type TransitionRecord,
+} from "./run.ts";
+
+/** The request behind a run, as a job carries it. */
+export interface QueuedRequest {
+  readonly kind: HopKind;
+  readonly transitionKey: string;
+  readonly trigger: TriggerType;
+  readonly payload: Payload;
+  readonly author: Author;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface QueuedRun {
+  readonly request: QueuedRequest;
+  /** Absent until the run has written something. */
+  readonly checkpoint: JsonObject | undefined;
+}
+
+export const requestOf = (run: Run): QueuedRequest => ({
+  kind: run.hop.kind,
+  transitionKey: run.hop.transition.key,
+  trigger: run.hop.trigger,
+  payload: run.payload,
+  author: run.author,
+  headers: run.headers,
+  idempotencyKey: run.idempotencyKey,
+});
+
+export function checkpointOf(run: Run): JsonObject {
+  const { hop, record } = run;
+  return plain({
+    kind: hop.kind,
+    transitionKey: hop.transition.key,
+    trigger: hop.trigger,
+    seq: hop.seq,
+    recordId: hop.recordId,
+    from: hop.from,
+    startedAt: hop.startedAt.toISOString(),
+    phase: run.phase,
+    group: run.group,
+    depth: run.depth,
+    firstSeq: run.firstSeq,
+    changes: run.changes,
+    body: run.body,
+    taskResponses: run.taskResponses,
+    recordBody: record.body,
+    dataVersion: record.dataVersion,
+    entityEtag: record.entityEtag,
+    hasHeaders: record.headers !== undefined,
+    idempotencyKey: record.idempotencyKey,
+  });
+}
+
+/** JSON knows no undefined. */
+const plain = (members: Record<string, unknown>): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
+
+interface Stored {
+  kind: HopKind;
+  transitionKey: string;
+  trigger: TriggerType;
+  seq: number;
+  recordId: string;
+  from: string;
+  startedAt: string;
+  phase: Phase;
+  group: number;
+  depth: number;
+  firstSeq: number;
+  changes: number;
+  body?: JsonValue;
+  taskResponses: Record<string, JsonValue>;
+  recordBody?: JsonValue;
+  dataVersion?: string;
+  entityEtag?: string;
+  hasHeaders: boolean;
+  idempotencyKey?: string;
+}
+
+export function resumeRun(
+  program: Program,
+  instance: Instance,
+  request: QueuedRequest,
+  checkpoint: JsonObject,
+): Run {
+  const stored = checkpoint as unknown as Stored;
+  const transition = findTransition(program.workflow, stored);
+  const startedAt = new Date(stored.startedAt);
+  const record: TransitionRecord = {
+    seq: stored.seq,
+    id: stored.recordId,
+    transitionKey: transition.key,
+    fromState: stored.from,
+    toState: undefined,
+    effective: undefined,
+    stage: undefined,
+    trigger: stored.trigger,
+    startedAt,
+    finishedAt: undefined,
+    body: stored.recordBody,
+    dataVersion: stored.dataVersion,
+    entityEtag: stored.entityEtag,
+    author: request.author,
+    headers: stored.hasHeaders ? request.headers : undefined,
+    idempotencyKey: stored.idempotencyKey,
+  };
+  return {
+    program,
+    instance,
+    payload: request.payload,
+    author: request.author,
+    headers: request.headers,
+    idempotencyKey: request.idempotencyKey,
+    hop: {
+      kind: stored.kind,
+      transition,
+      trigger: stored.trigger,
+      seq: stored.seq,
+      recordId: stored.recordId,
+      from: stored.from,
+      startedAt,
+    },
+    phase: stored.phase,
+    group: stored.group,
+    depth: stored.depth,
+    firstSeq: stored.firstSeq,
+    body: stored.body,
+    taskResponses: isJsonObject(stored.taskResponses) ? stored.taskResponses : {},
+    record,
+    changes: stored.changes,
+    pending: nothingPending,
+  };
+}
+
+export function findTransition(
+  workflow: Workflow,
+  { kind, transitionKey, from }: { kind: HopKind; transitionKey: string; from: string },
+): Transition {
+  const found = ((): Transition | undefined => {
+    switch (kind) {
+      case "start":
+        return workflow.startTransition;
+      case "state":
+        return workflow.states.get(from)?.transitions.find((t) => t.key === transitionKey);
+      case "shared":
+        return workflow.sharedTransitions.find((t) => t.key === transitionKey);
+      default:
+        return resolveSpecial(workflow, kind === "timeout" ? "$timeout" : transitionKey)?.transition;
+    }
+  })();
+  if (found === undefined) {
+    throw new Error(`transition '${transitionKey}' is not in ${workflow.key} ${workflow.version}`);
+  }
+  return found;
+}

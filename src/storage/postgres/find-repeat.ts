@@ -1,0 +1,28 @@
+import type { InstanceStatus } from "../../engine/instance.ts";
+import type { Repeat, RepeatOf } from "../instance-store.ts";
+import type { Queries } from "./database.ts";
+
+const byIdempotencyKey = {
+  name: "find-repeat",
+  text: `
+    select seq, outcome_status::text as status, outcome_seq
+    from transition_record
+    where instance_id = $1 and transition_key = $2 and idempotency_key = $3`,
+};
+
+interface Found {
+  seq: number;
+  status: InstanceStatus | null;
+  outcome_seq: number | null;
+}
+
+/** What the first request with this idempotency key has come to, if there was one. */
+export async function findRepeat(queries: Queries, of: RepeatOf): Promise<Repeat | undefined> {
+  const [row] = await queries.query<Found>(byIdempotencyKey, [
+    of.instanceId,
+    of.transitionKey,
+    of.idempotencyKey,
+  ]);
+  if (row === undefined) return undefined;
+  return { status: row.status ?? undefined, lastSeq: row.outcome_seq ?? undefined };
+}

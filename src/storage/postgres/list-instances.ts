@@ -1,0 +1,70 @@
+import type { InstanceQuery } from "../../engine/instance-query/instance-query.ts";
+import type { Grouping } from "../../engine/instance-query/parse-grouping.ts";
+import type { InstanceList, InstanceLists, ListedInstance } from "../instance-list.ts";
+import { sqlState, type Queries } from "./database.ts";
+import {
+  instanceGroupJson,
+  instanceGroupsSql,
+  maxGroups,
+  type InstanceGroupRow,
+} from "./instance-groups-sql.ts";
+import { instanceListSql, type ListScope } from "./instance-list-sql.ts";
+import { instanceColumns, toInstance, type InstanceRow } from "./instance-row.ts";
+
+/** A definition goes out as it was authored; `data` is only for filters and order. */
+const definitionColumns = instanceColumns.replace("i.data::text as data", "i.attributes as data");
+
+export const createInstanceLists = (queries: Queries): InstanceLists => ({
+  instances: (scope, query) => list(queries, query, scope, instanceColumns),
+  definitions: (scope, query) =>
+    list(queries, query, { ...scope, table: "component_instance" }, definitionColumns),
+});
+
+/** SQLSTATE query_canceled: nothing but the statement's time limit cancels a list. */
+const canceled = "57014";
+
+async function list(
+  queries: Queries,
+  query: InstanceQuery,
+  scope: ListScope,
+  columns: string,
+): Promise<InstanceList> {
+  try {
+    return query.grouping === undefined
+      ? await listPage(queries, query, scope, columns)
+      : await listGroups(queries, query, query.grouping, scope);
+  } catch (error) {
+    if (sqlState(error) === canceled) return { kind: "tooSlow" };
+    throw error;
+  }
+}
+
+async function listPage(
+  queries: Queries,
+  query: InstanceQuery,
+  scope: ListScope,
+  columns: string,
+): Promise<InstanceList> {
+  const { text, values } = instanceListSql(query, scope, columns);
+  const rows = await queries.query<InstanceRow>(text, values);
+  const instances = rows.slice(0, query.pageSize).map(listed);
+  return { kind: "page", instances, hasNext: rows.length > query.pageSize };
+}
+
+function listed(row: InstanceRow): ListedInstance {
+  const { data: _none, ...instance } = toInstance({ ...row, data: null });
+  return { ...instance, dataText: row.data ?? undefined };
+}
+
+async function listGroups(
+  queries: Queries,
+  query: InstanceQuery,
+  grouping: Grouping,
+  scope: ListScope,
+): Promise<InstanceList> {
+  const { text, values } = instanceGroupsSql(query, grouping, scope);
+  const rows = await queries.query<InstanceGroupRow>(text, values);
+  return rows.length > maxGroups
+    ? { kind: "tooManyGroups", limit: maxGroups }
+    : { kind: "groups", groups: rows.map(instanceGroupJson) };
+}

@@ -1,0 +1,24 @@
+/** Running the tasks of a hook: the port the runtime uses. */
+import type { Component } from "../engine/component.ts";
+import type { TaskBinding } from "../engine/definition/model.ts";
+import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { Run } from "../engine/transition/run.ts";
+
+export interface TaskInvocation {
+  binding: TaskBinding;
+  definition: Component;
+  run: Run;
+  /** The same in every attempt, also after a crash: record, hook, group, position. */
+  executionKey: string;
+  signal: AbortSignal;
+}
+
+export interface TaskHost {
+  /**
+   * Whether the task reaches outside the process. Such a task is run only when everything decided
+   * before it is on disk, and its result is journaled before anything follows from it.
+   */
+  isEffectful(definition: Component): boolean;
+  /** Throws `StepFailed` when the task fails. */
+  run(invocation: TaskInvocation): Promise<TaskOutcome>;
+}
