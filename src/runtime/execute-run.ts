@@ -35,6 +35,8 @@ export interface ExecutePorts {
   scripts: ScriptHost;
   tasks: TaskHost;
   tools: Tools;
+  /** Jobs were written that somebody will have to do. */
+  noticed: (jobs: readonly JobToAdd[]) => void;
   /** This node, as jobs name it. */
   nodeId: string;
   faultPoint: FaultPoint;
@@ -293,6 +295,7 @@ async function write(
     const result = await ports.store.start(runWrite);
     if (result === "keyInUse") return { kind: "keyInUse" };
   } else if (!(await ports.store.write(runWrite))) return { kind: "overtaken" };
+  if (runWrite.addJobs.length > 0) ports.noticed(runWrite.addJobs);
   return { kind: "done", instance: { ...instance, rev: base + 1 } };
 }
 

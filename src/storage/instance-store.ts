@@ -41,6 +41,8 @@ export interface RunWrite {
   /** The run goes on; whoever takes the job over goes on from here. */
   checkpoint?: { jobId: string; payload: string } | undefined;
   incident?: (IncidentToOpen & { id: string; traceId: string | undefined }) | undefined;
+  /** Closes the record that is open, unfinished as it is. */
+  closesOpenRecord?: boolean | undefined;
   /** The outcome a repeat with the same idempotency key is answered with. */
   outcome?: { seq: number } | undefined;
 }

@@ -193,3 +193,8 @@ export const outcomeRows = (writes: readonly RunWrite[]): string =>
           }),
         ],
   );
+
+export const closingRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance, closesOpenRecord }) =>
+    closesOpenRecord === true ? [JSON.stringify({ instance_id: instance.id })] : [],
+  );

@@ -8,6 +8,7 @@ import type { Queries } from "./database.ts";
 import { createGather, type Gather } from "./gather.ts";
 import {
   checkpointRows,
+  closingRows,
   dataChangeRows,
   incidentRows,
   instanceRows,
@@ -125,6 +126,10 @@ const work = `
     update transition_record r set outcome_status = o.status::"char", outcome_seq = o.last_seq
     from json_to_recordset($9) as o(instance_id uuid, seq int, status text, last_seq int), done
     where done.id = o.instance_id and r.instance_id = o.instance_id and r.seq = o.seq),
+  closed as (
+    update transition_record r set finished_at = now()
+    from json_to_recordset($10) as c(instance_id uuid), done
+    where done.id = c.instance_id and r.instance_id = c.instance_id and r.finished_at is null),
   incidents as (
     insert into incident (id, instance_id, number, state, transition, task, message, error_code,
       error_layer, status_code, trace_id, created_at)
@@ -168,6 +173,7 @@ export function createRunWriter(
         options.leaseSeconds,
         checkpointRows(sorted),
         outcomeRows(sorted),
+        closingRows(sorted),
       );
     }
     const form = isNew ? "insert" : "update";

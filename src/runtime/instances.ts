@@ -1,0 +1,42 @@
+/** What can be done with instances, wired to its ports. */
+import type { Instance } from "../engine/instance.ts";
+import type { InstanceAddress, InstanceStore, StoredRecord } from "../storage/instance-store.ts";
+import { changeInstance, type TransitionRequest } from "./change-instance.ts";
+import type { ExecutePorts } from "./execute-run.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { JobRunner } from "./job-runner.ts";
+import { dataAtVersion } from "./read-data.ts";
+import { startInstance, type StartRequest } from "./start-instance.ts";
+
+export interface InstancePorts extends ExecutePorts {
+  inFlight: InFlight;
+  jobs: JobRunner;
+  enforceRoles: boolean;
+}
+
+export interface Outcome {
+  /** As the request left it. */
+  instance: Instance;
+  /** Queued, not done. */
+  accepted: boolean;
+}
+
+export interface Instances {
+  start(request: StartRequest): Promise<Outcome>;
+  transition(request: TransitionRequest): Promise<Outcome>;
+  find(address: InstanceAddress): Promise<Instance | undefined>;
+  /** With the data of a pinned version; undefined when there is no such version. */
+  atVersion(instance: Instance, version: string): Promise<Instance | undefined>;
+  records(instanceId: string): Promise<StoredRecord[]>;
+}
+
+export function createInstances(ports: InstancePorts): Instances {
+  const store: InstanceStore = ports.store;
+  return {
+    start: (request) => startInstance(ports, request),
+    transition: (request) => changeInstance(ports, request),
+    find: (address) => store.find(address),
+    atVersion: (instance, version) => dataAtVersion(store, instance, version),
+    records: (instanceId) => store.records(instanceId),
+  };
+}
