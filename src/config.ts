@@ -131,6 +131,15 @@ export const settings = {
     env: "MILLRACE_SAMPLES",
     about: "publish the sample domain at start; auto = only on the embedded server",
   }),
+  "Authorization.EnforceTransitionRoles": boolean({
+    default: true,
+    about: "refuse a transition whose roles the caller lacks; false = a gateway does it",
+  }),
+  "Instances.StartOnExistingKey": choice(["conflict", "returnExisting"], {
+    default: "conflict",
+    about:
+      "a start whose key is in use: 409, or the existing instance as the public system answers",
+  }),
   "Publish.RequireFlowVersion": boolean({
     default: true,
     about: "refuse a component without flowVersion; false = it defaults to version",
@@ -382,8 +391,9 @@ function parseValue(name: SettingName, raw: unknown, where: string): unknown {
     }
     case "choice": {
       const word = typeof raw === "string" ? raw.trim().toLowerCase() : "";
-      if (!setting.choices!.includes(word)) throw refuse(setting.choices!.join(", "));
-      return word;
+      const found = setting.choices!.find((choice) => choice.toLowerCase() === word);
+      if (found === undefined) throw refuse(setting.choices!.join(", "));
+      return found;
     }
   }
 }

@@ -17,8 +17,11 @@ import { createIds } from "./ids.ts";
 import type { Log } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { publishSample, type Sample } from "./publish-sample.ts";
+import type { FaultPoint } from "./runtime/fault-point.ts";
 import { readComponentSchemas } from "./runtime/component-schemas.ts";
 import { openRuntime, type Runtime } from "./runtime/runtime.ts";
+import type { ScriptHost } from "./scripting/script-host.ts";
+import type { TaskHost } from "./tasks/task-host.ts";
 import { serviceVersion } from "./service-version.ts";
 import { superviseEmbedded, type SupervisedPostgres } from "./storage/embedded/supervise.ts";
 import { openDatabase, type Database } from "./storage/postgres/database.ts";
@@ -35,6 +38,10 @@ export interface MillraceOptions {
   embedded?: boolean;
   /** Gives up a start that is still waiting, for the database say. */
   signal?: AbortSignal;
+  /** For users who bring their own, and for tests. */
+  tasks?: TaskHost;
+  scripts?: ScriptHost;
+  faultPoint?: FaultPoint;
 }
 
 export interface Millrace {
@@ -113,9 +120,16 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         ids: createIds(),
         domain: config["Runtime.Domain"],
         onTrouble: (event, err) => log.warn({ err }, event),
+        jobTimeoutSeconds: config["WorkflowExecution.TransitionJobTimeoutSeconds"],
+        jobLeaseSeconds: config["WorkflowExecution.TransitionJobLockLeaseSeconds"],
+        claimsJobs: roles.has("worker"),
+        enforceRoles: config["Authorization.EnforceTransitionRoles"],
+        faultPoint: options.faultPoint,
+        tasks: options.tasks,
+        scripts: options.scripts,
       }),
     );
-    undo.push(() => opened.close());
+    undo.push(() => opened.close(config["Server.ShutdownSeconds"] * 1000));
     runtime = opened;
 
     const sample = wantsSample(config, embedded)

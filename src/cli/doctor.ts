@@ -21,10 +21,12 @@ export const doctorCommand = (): Command =>
         return;
       }
       const width = Math.max(...rows.map((row) => row.name.length));
-      console.log(`millrace ${serviceVersion()} on Node ${process.version}\n`);
-      for (const row of rows) {
-        const value = row.value === "" ? "(empty)" : row.value;
-        console.log(`${row.name.padEnd(width)}  ${value}  [${row.source}]`);
-        console.log(`${" ".repeat(width)}  ${row.about}`);
-      }
+      const lines = rows.flatMap(({ name, value, source, about }) => [
+        `${name.padEnd(width)}  ${value === "" ? "(empty)" : value}  [${source}]`,
+        `${" ".repeat(width)}  ${about}`,
+      ]);
+      // In one piece: a reader that has seen enough (`| head`) may close the pipe.
+      console.log(
+        [`millrace ${serviceVersion()} on Node ${process.version}`, "", ...lines].join("\n"),
+      );
     });

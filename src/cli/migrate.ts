@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { StartRefusal } from "../engine/start-refusal.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
-import { migrate } from "../storage/postgres/migrate.ts";
 import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
 
 /** `millrace migrate`: brings the database of `DATABASE_URL` up to date and ends. */
@@ -15,6 +14,7 @@ export const migrateCommand = (): Command =>
           "There is nothing to migrate: DATABASE_URL is empty. The embedded database is migrated by every start.",
         );
       }
+      const { migrate } = await import("../storage/postgres/migrate.ts");
       const { applied, serverVersion } = await migrate(url).catch(refuseWhenAway);
       const done = applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`;
       console.log(`PostgreSQL ${serverVersion}: ${done}`);

@@ -1,8 +1,8 @@
 import { Command, Option } from "commander";
 import type { LoadedConfig } from "../config.ts";
 import { StartRefusal } from "../engine/start-refusal.ts";
-import { createLog, type Log } from "../log.ts";
-import { startMillrace, type Millrace, type Role } from "../millrace.ts";
+import type { Log } from "../log.ts";
+import type { Millrace, Role } from "../millrace.ts";
 import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
 
 interface StartFlags extends CommonFlags {
@@ -28,6 +28,11 @@ async function start(flags: StartFlags): Promise<void> {
   const loaded = readConfig(flags);
   refuseEmbeddedInProduction(loaded, flags);
   const { config } = loaded;
+  // Not before: a refusal comes at once, without loading the whole service.
+  const [{ createLog }, { startMillrace }] = await Promise.all([
+    import("../log.ts"),
+    import("../millrace.ts"),
+  ]);
   const log = createLog({
     level: config["Log.Level"],
     pretty:

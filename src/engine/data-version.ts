@@ -4,7 +4,6 @@
  * falls away on a bump.
  */
 
-
 import type { VersionStrategy } from "./definition/enumerations.ts";
 
 export const firstDataVersion = "1.0.0";

@@ -28,20 +28,26 @@ test.each([
   expect(parseJobName(text)).toEqual({ type: "tx", instanceId, transitionKey });
 });
 
-test.each(["", "x", "service.job.v2.tx.1.a", `service.job.v1.zz.${hex}`, `service.job.v1.tx.12.a.b`])(
-  "%s is no job name",
-  (text) => {
-    expect(parseJobName(text)).toBeUndefined();
-  },
-);
+test.each([
+  "",
+  "x",
+  "service.job.v2.tx.1.a",
+  `service.job.v1.zz.${hex}`,
+  `service.job.v1.tx.12.a.b`,
+])("%s is no job name", (text) => {
+  expect(parseJobName(text)).toBeUndefined();
+});
 
 test.each([
   ["a.b", "go"],
   ["review", "go home"],
   ["review", ""],
-])("state '%s' and key '%s' raise an error that names the alphabet", (sourceState, transitionKey) => {
-  const format = () => formatJobName({ type: "tx", instanceId, sourceState, transitionKey });
+])(
+  "state '%s' and key '%s' raise an error that names the alphabet",
+  (sourceState, transitionKey) => {
+    const format = () => formatJobName({ type: "tx", instanceId, sourceState, transitionKey });
 
-  expect(format).toThrow(JobNameError);
-  expect(format).toThrow(/letters, digits, '_' and '-'/);
-});
+    expect(format).toThrow(JobNameError);
+    expect(format).toThrow(/letters, digits, '_' and '-'/);
+  },
+);

@@ -107,6 +107,16 @@ export const problems = catalogue({
       `Instance '${f.instance}' is Busy with another transition. Wait until it is Active, then read it and decide again.`,
   },
 
+  // App — system flows
+  systemFlowNotStartable: {
+    status: 400,
+    prefix: "notsupported",
+    code: "App:900003",
+    title: "Bad Request",
+    detail: (f: { domain: string; workflow: string }) =>
+      `'${f.workflow}' keeps definitions, which are published and not started. Use POST /api/v1/definitions/publish.`,
+  },
+
   // Transition
   transitionNotFound: {
     status: 404,

@@ -13,7 +13,7 @@ export interface BodyFormat {
   /** Media types: a string matches exactly (parameters aside), an expression must start with `^`. */
   contentTypes: (string | RegExp)[];
   /** Throws a `Problem` when the body is not what its content type says. */
-  parse(body: Buffer, limits: ServerLimits): unknown;
+  parse(body: Buffer, limits: ServerLimits, request: FastifyRequest): unknown;
 }
 
 export const jsonFormat: BodyFormat = {
@@ -44,7 +44,7 @@ export function addBodyFormats(
         (request: FastifyRequest, body: Buffer, done) => {
           refuseOtherEncodings(request, format);
           if (body.length > 0) request.rawBody = body;
-          done(null, format.parse(body, limits));
+          done(null, format.parse(body, limits, request));
         },
       );
     }

@@ -1,5 +1,4 @@
 /** What machines ask: is it alive, is it ready, which version, which figures. No log line, no caller. */
-import { Type } from "typebox";
 import { metricsContentType, type Metrics } from "../metrics.ts";
 import type { HttpServer } from "./create-server.ts";
 import { createProbe, type HealthCheck } from "./health-check.ts";
@@ -14,32 +13,46 @@ export interface HealthRoutesOptions {
   metrics?: Metrics;
 }
 
-const HealthOutput = Type.Object(
-  {
-    status: Type.Union([Type.Literal("Healthy"), Type.Literal("Unhealthy")]),
-    duration: Type.String({ examples: ["00:00:00.0012"] }),
-    domain: Type.Optional(Type.String()),
-    version: Type.String(),
-    info: Type.Array(
-      Type.Object({
-        key: Type.String(),
-        duration: Type.String(),
-        status: Type.String(),
-        tags: Type.Array(Type.String()),
-        data: Type.Object({}),
-        description: Type.Optional(Type.String()),
-        error: Type.Optional(Type.String()),
-      }),
-    ),
-  },
-  { $id: "HealthOutput" },
-);
+// Schemas as they are: loading TypeBox at run time would cost the start more than the whole server.
+const text = { type: "string" } as const;
 
-const VersionOutput = Type.Object({
-  version: Type.String(),
-  schemaVersion: Type.String({ description: "component schema level" }),
-  service: Type.String(),
-});
+const HealthOutput = {
+  $id: "HealthOutput",
+  type: "object",
+  required: ["status", "duration", "version", "info"],
+  properties: {
+    status: { enum: ["Healthy", "Unhealthy"] },
+    duration: { ...text, examples: ["00:00:00.0012"] },
+    domain: text,
+    version: text,
+    info: {
+      type: "array",
+      items: {
+        type: "object",
+        required: ["key", "duration", "status", "tags", "data"],
+        properties: {
+          key: text,
+          duration: text,
+          status: text,
+          tags: { type: "array", items: text },
+          data: { type: "object" },
+          description: text,
+          error: text,
+        },
+      },
+    },
+  },
+} as const;
+
+const VersionOutput = {
+  type: "object",
+  required: ["version", "schemaVersion", "service"],
+  properties: {
+    version: text,
+    schemaVersion: { ...text, description: "component schema level" },
+    service: text,
+  },
+} as const;
 
 const tags = ["operations"];
 const config = { quiet: true };
@@ -54,7 +67,7 @@ export function addHealthRoutes(app: HttpServer, options: HealthRoutesOptions): 
     { url: "/live", summary: "Is the process alive?", tag: "live" },
   ] as const;
   for (const { url, summary, tag } of probes) {
-    const response = { 200: Type.Ref("HealthOutput"), 503: Type.Ref("HealthOutput") };
+    const response = { 200: { $ref: "HealthOutput#" }, 503: { $ref: "HealthOutput#" } };
     app.get(url, { config, schema: { summary, tags, response } }, async (_request, reply) => {
       const { status, duration, info } = await probe(tag);
       const served = domain === "" ? {} : { domain };
@@ -81,10 +94,11 @@ function addMetricsRoute(app: HttpServer, metrics: Metrics): void {
   );
 }
 
-const DeployHealthOutput = Type.Object({
-  status: Type.String(),
-  timestamp: Type.String({ format: "date-time" }),
-});
+const DeployHealthOutput = {
+  type: "object",
+  required: ["status", "timestamp"],
+  properties: { status: text, timestamp: { ...text, format: "date-time" } },
+} as const;
 
 /** The deployment API has a `/health` of its own shape. */
 export function addDeployHealth(app: HttpServer, now: () => Date = () => new Date()): void {

@@ -1,12 +1,15 @@
 import Type from "typebox";
 import type { Component } from "../engine/component.ts";
-import { isComponentKind } from "../engine/component-kind.ts";
+import { isComponentKind, type ComponentKind } from "../engine/component-kind.ts";
+import { stringifyJson } from "../engine/exact-json.ts";
+import type { Instance } from "../engine/instance.ts";
 import { problems } from "../engine/problems.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 import { etagMatches, etagOf } from "./etag.ts";
+import { instanceEtag } from "./instance-etag.ts";
 import { InstanceListQuery, listJson, readListQuery } from "./instance-list.ts";
-import { instanceJson, type InstanceOutput } from "./instance-output.ts";
+import { instanceJson, instanceOutput, type InstanceOutput } from "./instance-output.ts";
 import type { Query } from "./query-string.ts";
 
 const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
@@ -54,27 +57,66 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
     },
     async (request, reply) => {
       const { domain, workflow, instance } = request.params;
-      const { version } = request.query;
-      if (!isComponentKind(workflow)) {
-        throw problems.componentNotFound({ domain, flow: "sys-flows", key: workflow });
-      }
-      const component = await runtime().findDefinition({
-        domain,
-        kind: workflow,
-        instance,
-        version,
-      });
-      if (component === undefined) {
-        throw problems.instanceNotFound({ domain, workflow, instance, version });
-      }
-      const output = componentOutput(component);
-      const eTag = etagOf(component.id, component.entityEtag, component.modifiedAt.getTime());
-      reply.header("etag", eTag).header("x-entity-etag", output.entityEtag);
+      const version = versionIn(request.query.version);
+      const wanted = { domain, workflow, instance, version };
+      const found = isComponentKind(workflow)
+        ? await findDefinition(runtime(), { ...wanted, kind: workflow })
+        : await findInstance(runtime(), wanted);
+      if (found === undefined) throw problems.instanceNotFound(wanted);
+      const { eTag, entityEtag } = found;
+      reply.header("etag", eTag).header("x-entity-etag", entityEtag);
       if (etagMatches(request.headers["if-none-match"], eTag)) return reply.status(304).send();
-      return reply.type("application/json; charset=utf-8").send(instanceJson({ ...output, eTag }));
+      return reply.type("application/json; charset=utf-8").send(instanceJson(found));
     },
   );
 }
+
+type Found = (InstanceOutput & { eTag: string }) | undefined;
+
+async function findDefinition(
+  runtime: Runtime,
+  wanted: { domain: string; kind: ComponentKind; instance: string; version: string | undefined },
+): Promise<Found> {
+  const component = await runtime.findDefinition(wanted);
+  if (component === undefined) return undefined;
+  return { ...componentOutput(component), eTag: definitionTag(component) };
+}
+
+async function findInstance(
+  runtime: Runtime,
+  wanted: { domain: string; workflow: string; instance: string; version: string | undefined },
+): Promise<Found> {
+  const { domain, workflow: flow, instance: reference, version } = wanted;
+  const instance = await runtime.instances.find({ domain, flow, reference });
+  if (instance === undefined) {
+    await runtime.refuseUnknownWorkflow(domain, flow);
+    return undefined;
+  }
+  const isPinned = version !== undefined && version !== "" && version.toLowerCase() !== "latest";
+  const shown = isPinned ? await runtime.instances.atVersion(instance, version) : instance;
+  return shown === undefined ? undefined : { ...fullOutput(shown), eTag: instanceEtag(shown) };
+}
+
+const fullOutput = (instance: Instance): InstanceOutput => {
+  const text = instance.data === undefined ? undefined : stringifyJson(instance.data);
+  const output = instanceOutput(instance, text);
+  output.metadata.incident.totalCount = instance.incidentCount;
+  return { ...output, extensionsText: "{}" };
+};
+
+/** `+` in a query is a space, and no version has one: `1.0.0-pkg.2.1.0+hr` may be sent as it is. */
+const versionIn = (version: string | undefined) => version?.replaceAll(" ", "+");
+
+/** The version's own tag, and what further versions change on the record. */
+const definitionTag = ({ id, entityEtag, modifiedAt, tags, ...component }: Component): string =>
+  etagOf(
+    id,
+    entityEtag,
+    modifiedAt.getTime(),
+    component.modifiedBy,
+    component.modifiedByBehalfOf,
+    ...tags,
+  );
 
 /** A record of a system flow rests in its only state for ever. */
 export const componentOutput = (component: Component): InstanceOutput => ({

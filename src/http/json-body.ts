@@ -3,9 +3,11 @@
  *
  * UTF-8 only, a byte order mark is tolerated. An empty body is no body. Of a name that occurs twice
  * in one object the last value counts, as `JSON.parse` does everywhere. `__proto__` becomes an
- * ordinary own member: it changes no prototype, and nothing above may merge it into one.
+ * ordinary own member: it changes no prototype, and nothing above may merge it into one. Numbers
+ * that a double would spell differently are `ExactNumber`s.
  */
 import { isUtf8 } from "node:buffer";
+import { JsonError, parseJson } from "../engine/exact-json.ts";
 import { problems } from "../engine/problems.ts";
 
 export interface JsonLimits {
@@ -20,9 +22,10 @@ export function parseJsonBody(body: Buffer, limits: JsonLimits): unknown {
   }
   const text = body.toString("utf8", startsWithMark(body) ? 3 : 0);
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
-    throw problems.bodyNotJson({ reason: whyNot(text, error) }, { cause: error });
+    if (!(error instanceof JsonError)) throw error;
+    throw problems.bodyNotJson({ reason: whyNot(error) }, { cause: error });
   }
 }
 
@@ -53,17 +56,6 @@ function nestsDeeperThan(body: Buffer, limit: number): boolean {
   return false;
 }
 
-/** Where it broke, without repeating the body: it may hold a secret, and this sentence may be logged. */
-function whyNot(text: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : "";
-  const position = /position (\d+)/.exec(message)?.[1];
-  if (position !== undefined) {
-    const before = text.slice(0, Number(position));
-    const line = before.split("\n").length;
-    const column = before.length - before.lastIndexOf("\n");
-    return `unexpected text at line ${line}, column ${column}`;
-  }
-  if (message.includes("end of JSON")) return "it ends too early";
-  const token = /^Unexpected token '(.)'/su.exec(message)?.[1];
-  return token === undefined ? "unexpected text" : `unexpected '${token}'`;
-}
+/** Where it broke, and no more than one character of it: the body may hold a secret. */
+const whyNot = (error: JsonError): string =>
+  error.message.replace(/^Not valid JSON /, "").replace(/\.$/, "");

@@ -1,7 +1,9 @@
 /** A refusal as a response: RFC 7807, the one place where a `Problem` or anything else thrown becomes HTTP. */
+import { PayloadRejected } from "../engine/payload-rejected.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorsByPath, Problem } from "../engine/problem.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
+import { sendPayloadRejected } from "./payload-rejected-response.ts";
 import { requestContextOf } from "./request-context.ts";
 import { toProblem } from "./to-problem.ts";
 
@@ -57,6 +59,7 @@ export function sendProblem(
   reply: FastifyReply,
   settings: ProblemSettings,
 ): FastifyReply {
+  if (error instanceof PayloadRejected) return sendPayloadRejected(error, reply);
   const problem = toProblem(error, request, settings);
   if (problem.status >= 500) logFault(error, problem, request);
 

@@ -1,12 +1,15 @@
 /** The runtime API: every route of the surface, on the server both surfaces share. */
 import type { Runtime } from "../runtime/runtime.ts";
 import { componentSchemaVersion } from "../service-version.ts";
+import { jsonFormat } from "./body-formats.ts";
+import { formFormat } from "./form-format.ts";
 import { addApiDocuments } from "./api-documents.ts";
 import { createServer, type HttpServer, type ServerOptions } from "./create-server.ts";
 import { addDefinitionRoutes } from "./definition-routes.ts";
 import type { HealthCheck } from "./health-check.ts";
 import { addHealthRoutes } from "./health-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
+import { addTransitionRoutes } from "./transition-routes.ts";
 import { serveOnly } from "./served-domain.ts";
 
 export interface RuntimeServerOptions {
@@ -21,7 +24,7 @@ export interface RuntimeServerOptions {
 
 export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
   const { server, runtime, domain, requireFlowVersion, schemas } = options;
-  const app = createServer(server);
+  const app = createServer({ ...server, bodyFormats: [jsonFormat, formFormat] });
   serveOnly(app, domain);
   addApiDocuments(app, {
     title: "Millrace runtime API",
@@ -41,6 +44,7 @@ export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
   });
   addDefinitionRoutes(app, { runtime, requireFlowVersion, schemas });
   addInstanceRoutes(app, runtime);
+  addTransitionRoutes(app, runtime);
   return app;
 }
 

@@ -11,6 +11,7 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from "fastify";
+import { toPlain, type JsonValue } from "../engine/exact-json.ts";
 import type { ErrorsByPath } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 
@@ -51,7 +52,7 @@ function createCompiler(app: FastifyInstance): Compiler {
   return ({ schema: given, httpPart }) => {
     const schema = given as Schema;
     const part = partNames[httpPart ?? "body"] ?? "request";
-    const isOptional = "~optional" in schema;
+    const isOptional = mayBeAbsent(schema);
     const rename = httpPart === "querystring" ? renameTo(schema) : undefined;
     const validator = lazily(() => (httpPart === "body" ? literal() : textual()).compile(schema));
     return (data: unknown) => {
@@ -59,12 +60,18 @@ function createCompiler(app: FastifyInstance): Compiler {
       if (data === null && isOptional) return true;
       rename?.(data as Record<string, unknown>);
       const validate = validator();
-      if (validate(data)) return true;
+      if (validate(httpPart === "body" ? toPlain(data as JsonValue) : data)) return true;
       const errors = errorsByPath(validate.errors ?? []);
       const count = Object.values(errors).flat().length;
       return { error: problems.requestInvalid({ part, count }, { errors }) };
     };
   };
+}
+
+/** No body counts as an empty one: fine when nothing is required, or the schema says so itself. */
+function mayBeAbsent(schema: Schema): boolean {
+  if ("~optional" in schema) return true;
+  return schema["type"] === "object" && ((schema["required"] as unknown[]) ?? []).length === 0;
 }
 
 function newAjv(app: FastifyInstance, options: object): Ajv2020 {

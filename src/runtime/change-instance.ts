@@ -31,6 +31,7 @@ export interface TransitionRequest {
   /** Masked. */
   headers: Readonly<Record<string, string>>;
   traceId: string | undefined;
+  /** The caller has gone: no need to wait for an outcome to repeat. */
   signal: AbortSignal;
 }
 
@@ -126,7 +127,7 @@ async function changeNow(
   instance: Instance,
   { transition, kind }: Admitted,
   queued: QueuedRequest,
-  { traceId, signal }: TransitionRequest,
+  { traceId }: TransitionRequest,
 ): Promise<Outcome | "again"> {
   const run = beginRun({ ...queued, program, instance, transition }, ports.tools);
   const executed = await executeRun(ports, {
@@ -135,7 +136,7 @@ async function changeNow(
     jobId: undefined,
     request: queued,
     traceId,
-    signal,
+    signal: undefined,
   });
   switch (executed.kind) {
     case "done":
@@ -207,7 +208,8 @@ async function repeatOf(
       continue;
     }
     const { status, lastSeq } = repeat;
-    const then = lastSeq === instance.lastSeq ? instance : await dataUpTo(ports.store, instance, lastSeq);
+    const then =
+      lastSeq === instance.lastSeq ? instance : await dataUpTo(ports.store, instance, lastSeq);
     return { instance: { ...then, status }, accepted: !sync };
   }
 }

@@ -16,7 +16,12 @@ import { JobType } from "../engine/job-name.ts";
 import type { SchemaError } from "../engine/json-schema.ts";
 import { Problem } from "../engine/problem.ts";
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
-import { advance, type Happened, type TaskOutcome, type Todo } from "../engine/transition/advance.ts";
+import {
+  advance,
+  type Happened,
+  type TaskOutcome,
+  type Todo,
+} from "../engine/transition/advance.ts";
 import { checkpointOf, type QueuedRequest } from "../engine/transition/checkpoint.ts";
 import { nothingPending, type Run, type Tools } from "../engine/transition/run.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
@@ -51,7 +56,8 @@ export interface Execution {
   jobId: string | undefined;
   request: QueuedRequest;
   traceId: string | undefined;
-  signal: AbortSignal;
+  /** Ends a queued run early; a run somebody waits for goes on to its end. */
+  signal: AbortSignal | undefined;
 }
 
 export type Executed =
@@ -145,7 +151,10 @@ async function runTasks(
   todo: TasksTodo,
 ): Promise<TaskOutcome[]> {
   const cancel = new AbortController();
-  const signal = AbortSignal.any([execution.signal, cancel.signal]);
+  const signal =
+    execution.signal === undefined
+      ? cancel.signal
+      : AbortSignal.any([execution.signal, cancel.signal]);
   const outcomes = todo.bindings.map(async (binding, position) => {
     const executionKey = `${execution.run.hop.recordId}:${todo.hook}:${todo.group}:${position}`;
     try {
@@ -235,16 +244,25 @@ async function writeCheckpoint(
     owner: ports.nodeId,
   };
   ports.faultPoint("before-checkpoint");
-  const result = await write(ports, { ...execution, run: busy }, {
-    records: [...run.pending.records, run.record],
-    ...(execution.jobId === undefined
-      ? { addJobs: [...timerJobs(run, ports.tools), job] }
-      : { checkpoint: { jobId, payload } }),
-  });
+  const result = await write(
+    ports,
+    { ...execution, run: busy },
+    {
+      records: [...run.pending.records, run.record],
+      ...(execution.jobId === undefined
+        ? { addJobs: [...timerJobs(run, ports.tools), job] }
+        : { checkpoint: { jobId, payload } }),
+    },
+  );
   if (result.kind !== "done") return result;
   ports.faultPoint("after-checkpoint");
   const { instance } = result;
-  return { ...execution, jobId, stored: instance, run: { ...run, instance, pending: nothingPending } };
+  return {
+    ...execution,
+    jobId,
+    stored: instance,
+    run: { ...run, instance, pending: nothingPending },
+  };
 }
 
 async function writeEnd(ports: ExecutePorts, execution: Execution): Promise<Executed> {

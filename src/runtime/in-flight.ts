@@ -19,11 +19,7 @@ export interface InFlight {
   /** Whether the same transition was under way when this request arrived. */
   wasJustMade(instanceId: string, transitionKey: string): boolean;
   /** Runs `work` as the only one on this instance. The caller has asked `current` before, in the same turn. */
-  enter<T>(
-    instanceId: string,
-    flight: Omit<Flight, "ended">,
-    work: () => Promise<T>,
-  ): Promise<T>;
+  enter<T>(instanceId: string, flight: Omit<Flight, "ended">, work: () => Promise<T>): Promise<T>;
   readonly count: number;
 }
 

@@ -190,9 +190,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
           if (!ours) return wake();
           reserved -= 1;
           const job = { ...row, domain, flow, attempts: 1, payload };
-          track(
-            runToEnd({ ...job, sourceState, transitionKey, instanceId: instance.id }, stored),
-          );
+          track(runToEnd({ ...job, sourceState, transitionKey, instanceId: instance.id }, stored));
         },
         withdraw() {
           if (ours) reserved -= 1;

@@ -24,7 +24,8 @@ export async function loadProgram(catalogue: Catalogue, wanted: WantedWorkflow):
     throw problems.componentNotFound({ domain, flow: ComponentKind.flow, key, version });
   }
   const workflow = await catalogue.compiled(found, toWorkflow);
-  const master = workflow.schema === undefined ? undefined : await loadSchema(catalogue, workflow.schema);
+  const master =
+    workflow.schema === undefined ? undefined : await loadSchema(catalogue, workflow.schema);
   return {
     workflow,
     checkData: master === undefined ? undefined : (data) => master.validate(toPlain(data)),

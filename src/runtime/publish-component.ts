@@ -9,7 +9,7 @@ import type { ComponentVersion } from "../engine/component.ts";
 import { ComponentKind, isComponentKind } from "../engine/component-kind.ts";
 import type { DefinitionChecker } from "../engine/definition/check-component.ts";
 import { errorsByPath, type Finding } from "../engine/definition/findings.ts";
-import { stringifyJson } from "../engine/exact-json.ts";
+import { stringifyJson, toPlain, type JsonValue } from "../engine/exact-json.ts";
 import { problems } from "../engine/problems.ts";
 import type { Author, ComponentStore, NewComponentVersion } from "../storage/component-store.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -41,7 +41,10 @@ export async function publishComponent(
   options: PublishOptions,
 ): Promise<Published> {
   const { requireFlowVersion } = options;
-  const { mistakes, warnings } = ports.checker.check(body, { requireFlowVersion });
+  // Checked as doubles, stored digit for digit.
+  const { mistakes, warnings } = ports.checker.check(toPlain(body as JsonValue), {
+    requireFlowVersion,
+  });
   const root = rootOf(body);
 
   if (root !== undefined && ports.domain !== "" && root.domain !== ports.domain) {

@@ -16,8 +16,7 @@ import { loadProgram } from "./load-program.ts";
 
 export type JobEnd =
   /** Nothing is left to do: the job is gone, or somebody else's. */
-  | { kind: "done" }
-  | { kind: "later"; delayMs: number };
+  { kind: "done" } | { kind: "later"; delayMs: number };
 
 export interface RunJobPorts extends ExecutePorts {
   jobStore: JobStore;
@@ -211,7 +210,7 @@ async function fail(
   known: Instance,
   failure: TaskFailure,
 ): Promise<void> {
-  for (let instance: Instance | undefined = known; instance !== undefined; ) {
+  for (let instance: Instance | undefined = known; instance !== undefined;) {
     if (isTerminal(instance.status)) {
       await ports.jobStore.remove(job.id, ports.nodeId);
       return;

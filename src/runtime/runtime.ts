@@ -7,8 +7,14 @@ import { createComponentStore } from "../storage/postgres/postgres-component-sto
 import type { Database } from "../storage/postgres/database.ts";
 import { createInstanceLists } from "../storage/postgres/list-instances.ts";
 import { listen } from "../storage/postgres/listen.ts";
+import type { ScriptHost } from "../scripting/script-host.ts";
+import type { TaskHost } from "../tasks/task-host.ts";
 import { createCatalogue, type Catalogue } from "./catalogue.ts";
+import type { FaultPoint } from "./fault-point.ts";
+import type { Instances } from "./instances.ts";
 import { listInstances, type ListOutcome } from "./list-instances.ts";
+import { loadProgram } from "./load-program.ts";
+import { openInstances } from "./open-instances.ts";
 import { findDefinition, type WantedDefinition } from "./read-component.ts";
 import {
   publishComponent,
@@ -25,21 +31,34 @@ export interface RuntimeOptions {
   domain: string;
   /** Trouble of background work that heals by itself. */
   onTrouble: (event: string, error: unknown) => void;
+  jobTimeoutSeconds: number;
+  jobLeaseSeconds: number;
+  /** Whether this node takes up work that others left or that becomes due. */
+  claimsJobs: boolean;
+  enforceRoles: boolean;
+  /** For users who bring their own, and for tests. */
+  tasks?: TaskHost | undefined;
+  scripts?: ScriptHost | undefined;
+  faultPoint?: FaultPoint | undefined;
 }
 
 export interface Runtime {
   readonly domain: string;
   readonly catalogue: Catalogue;
   readonly database: Database;
+  readonly instances: Instances;
   publish(body: unknown, options: PublishOptions): Promise<Published>;
   findDefinition(wanted: WantedDefinition): Promise<Component | undefined>;
+  /** Throws when no version of the workflow is published: then no instance can be there either. */
+  refuseUnknownWorkflow(domain: string, workflow: string): Promise<void>;
   listInstances(
     wanted: { domain: string; workflow: string },
     query: InstanceQuery,
   ): Promise<ListOutcome>;
   /** Reads all definitions anew, here and on the other nodes. */
   reinitialize(): Promise<void>;
-  close(): Promise<void>;
+  /** Lets queued work that runs end within the grace, puts the rest back, lets go of the database. */
+  close(graceMs: number): Promise<void>;
 }
 
 const reloadMessage = "reload";
@@ -68,19 +87,25 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const publishPorts: PublishPorts = { components, catalogue, checker: options.checker, domain };
 
   const lists = createInstanceLists(database);
+  const { instances, jobs } = await openInstances({ ...options, catalogue });
 
   return {
     domain,
     catalogue,
     database,
+    instances,
     publish: (body, publishOptions) => publishComponent(publishPorts, body, publishOptions),
+    async refuseUnknownWorkflow(workflowDomain, workflow) {
+      await loadProgram(catalogue, { domain: workflowDomain, workflow, version: undefined });
+    },
     findDefinition: (wanted) => findDefinition({ catalogue, components }, wanted),
     listInstances: (wanted, query) => listInstances({ catalogue, lists }, wanted, query),
     async reinitialize() {
       await catalogue.reload();
       await components.announce(reloadMessage);
     },
-    async close() {
+    async close(graceMs) {
+      await jobs.stop(graceMs);
       stopPolling();
       await listener.close();
     },

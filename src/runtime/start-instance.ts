@@ -6,7 +6,12 @@ import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
-import { nothingPending, type Payload, type Program, type Tools } from "../engine/transition/run.ts";
+import {
+  nothingPending,
+  type Payload,
+  type Program,
+  type Tools,
+} from "../engine/transition/run.ts";
 import { executeRun } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
 import { loadProgram } from "./load-program.ts";
@@ -23,7 +28,6 @@ export interface StartRequest {
   /** Masked. */
   headers: Readonly<Record<string, string>>;
   traceId: string | undefined;
-  signal: AbortSignal;
 }
 
 export async function startInstance(ports: InstancePorts, request: StartRequest): Promise<Outcome> {
@@ -56,7 +60,7 @@ async function startNow(
   const { startTransition: transition } = program.workflow;
   const queued = queuedRequest(program, request);
   const run = beginRun({ ...queued, program, instance, transition }, ports.tools);
-  const { traceId, signal } = request;
+  const { traceId } = request;
   const executed = await ports.inFlight.enter(
     instance.id,
     { transitionKey: transition.key, idempotencyKey: undefined },
@@ -67,7 +71,7 @@ async function startNow(
         jobId: undefined,
         request: queued,
         traceId,
-        signal,
+        signal: undefined,
       }),
   );
   switch (executed.kind) {
@@ -126,7 +130,10 @@ function newInstance(
 ): Instance {
   const initial = workflow.states.get(workflow.initialState);
   if (initial === undefined) {
-    throw problems.startFailedNoInitialState({ workflow: workflow.key, state: workflow.initialState });
+    throw problems.startFailedNoInitialState({
+      workflow: workflow.key,
+      state: workflow.initialState,
+    });
   }
   const state = { key: initial.key, type: initial.type, subType: initial.subType };
   const now = tools.now();

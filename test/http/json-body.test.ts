@@ -27,11 +27,11 @@ test("a byte order mark is tolerated", async () => {
 });
 
 test.each([
-  ["ends too early", '{"a":', "it ends too early"],
-  ["is broken", '{"a":1,"b":tru}', "unexpected '}'"],
-  ["lacks a comma", '{"a":1\n "b":2}', "unexpected text at line 2, column 2"],
+  ["ends too early", '{"a":', "line 1, column 6: expected a value, the text ends"],
+  ["is broken", '{"a":1,"b":tru}', "line 1, column 15: expected 'true', found \"}\""],
+  ["lacks a comma", '{"a":1\n "b":2}', "line 2, column 2: expected ',' or '}'"],
   ["is not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "it is not valid UTF-8"],
-  ["is only space", "  ", "it ends too early"],
+  ["is only space", "  ", "line 1, column 3: expected a value, the text ends"],
 ])("a body that %s is 400 and says so", async (_name, payload, reason) => {
   const { status, body } = await post(payload);
 

@@ -1,5 +1,5 @@
 /** Runs `embedded-postgres-child.ts` and reads what it says. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -24,17 +24,6 @@ export interface ChildOptions {
 }
 
 const script = fileURLToPath(new URL("embedded-postgres-child.ts", import.meta.url));
-
-/**
- * Whether we may run children as other users: as root, and from a clone that they can read (not one
- * in root's own home).
- */
-export const canRunAsOthers =
-  process.platform === "linux" &&
-  process.getuid?.() === 0 &&
-  [script, process.execPath].every(
-    (path) => spawnSync("test", ["-r", path], { uid: 65534, gid: 65534, cwd: "/" }).status === 0,
-  );
 
 export function startChild(args: string[], { through = [], ...user }: ChildOptions = {}): Child {
   const [command = "", ...rest] = [

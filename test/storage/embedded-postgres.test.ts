@@ -25,7 +25,8 @@ import {
   type EmbeddedPostgresOptions,
 } from "../../src/storage/embedded/embedded-postgres.ts";
 import { isRunning } from "../../src/storage/embedded/process-identity.ts";
-import { canRunAsOthers, startChild } from "./embedded-postgres-child-process.ts";
+import { canRunAsOthers, findOrdinaryUser } from "../support/other-users.ts";
+import { startChild } from "./embedded-postgres-child-process.ts";
 
 const onLinux = process.platform === "linux";
 const asRoot = process.getuid?.() === 0;
@@ -441,13 +442,6 @@ async function findWatcher(serverPid: number): Promise<number> {
     if (line.includes("(sh)") && session === String(serverPid)) return Number(name);
   }
   throw new Error(`no watcher of ${serverPid}`);
-}
-
-/** Any user with a name will do, except those the server runs as for root. */
-async function findOrdinaryUser(): Promise<{ uid: number; gid: number }> {
-  const users = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
-  const [, , uid, gid] = users.find(([name, , id]) => name !== "nobody" && Number(id) > 0) ?? [];
-  return { uid: Number(uid), gid: Number(gid) };
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -24,7 +24,8 @@ import {
   type NativeBinaries,
   type PlatformPackage,
 } from "../../src/storage/embedded/native-binaries.ts";
-import { canRunAsOthers, startChild } from "./embedded-postgres-child-process.ts";
+import { canRunAsOthers } from "../support/other-users.ts";
+import { startChild } from "./embedded-postgres-child-process.ts";
 
 const asRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
 const nobody = { uid: 65534, gid: 65534 };

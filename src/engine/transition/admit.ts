@@ -135,8 +135,5 @@ function refusalOf(found: Admitted, instance: Instance, actor: Actor): Problem |
     : problems.specialNotAvailable(facts);
 }
 
-export const isAvailableIn = (
-  availableIn: Transition["availableIn"],
-  state: string,
-): boolean =>
+export const isAvailableIn = (availableIn: Transition["availableIn"], state: string): boolean =>
   availableIn === "all" || availableIn.some((entry) => entry.state === state);

@@ -62,7 +62,11 @@ export function advance(run: Run, happened: Happened, tools: Tools): Advance {
       if (happened.kind === "begun" && run.hop.transition.mapping !== undefined) {
         return { kind: "waiting", run, todo: { kind: "map", transition: run.hop.transition } };
       }
-      return takeBody(run, happened.kind === "mapped" ? happened.value : run.payload.attributes, tools);
+      return takeBody(
+        run,
+        happened.kind === "mapped" ? happened.value : run.payload.attributes,
+        tools,
+      );
     case "onExecute":
     case "onExit":
     case "onEntry": {
@@ -125,7 +129,10 @@ function merge(run: Run, delta: JsonValue, strategy: VersionStrategy, tools: Too
   if (errors.length > 0) return { errors };
   const dataVersion = nextDataVersion(instance.dataVersion, strategy);
   const entityEtag = tools.ulid();
-  return { run: { ...run, instance: { ...instance, data, dataVersion, entityEtag } }, changed: true };
+  return {
+    run: { ...run, instance: { ...instance, data, dataVersion, entityEtag } },
+    changed: true,
+  };
 }
 
 // --- hooks -----------------------------------------------------------------------------------

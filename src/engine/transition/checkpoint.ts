@@ -71,7 +71,9 @@ export function checkpointOf(run: Run): JsonObject {
 
 /** JSON knows no undefined. */
 const plain = (members: Record<string, unknown>): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
+  Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as JsonObject;
 
 interface Stored {
   kind: HopKind;
@@ -163,7 +165,8 @@ export function findTransition(
       case "shared":
         return workflow.sharedTransitions.find((t) => t.key === transitionKey);
       default:
-        return resolveSpecial(workflow, kind === "timeout" ? "$timeout" : transitionKey)?.transition;
+        return resolveSpecial(workflow, kind === "timeout" ? "$timeout" : transitionKey)
+          ?.transition;
     }
   })();
   if (found === undefined) {

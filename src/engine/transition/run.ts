@@ -29,14 +29,7 @@ export interface Tools {
   ulid(): string;
 }
 
-export type HopKind =
-  | "start"
-  | "state"
-  | "shared"
-  | "cancel"
-  | "exit"
-  | "updateData"
-  | "timeout";
+export type HopKind = "start" | "state" | "shared" | "cancel" | "exit" | "updateData" | "timeout";
 
 export type Hook = "onExecute" | "onExit" | "onEntry";
 

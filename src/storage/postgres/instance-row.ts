@@ -62,7 +62,10 @@ export function toInstance(row: InstanceRow): Instance {
     dataVersion: row.data_version ?? undefined,
     entityEtag: row.entity_etag,
     createdAt: row.created_at,
-    createdBy: { actor: row.created_by ?? undefined, behalfOf: row.created_by_behalf_of ?? undefined },
+    createdBy: {
+      actor: row.created_by ?? undefined,
+      behalfOf: row.created_by_behalf_of ?? undefined,
+    },
     modifiedAt: row.modified_at ?? undefined,
     modifiedBy: {
       actor: row.modified_by ?? undefined,

@@ -1,4 +1,8 @@
-import { stateSubTypeCodes, stateTypeCodes, triggerTypeCodes } from "../../engine/enumeration-codes.ts";
+import {
+  stateSubTypeCodes,
+  stateTypeCodes,
+  triggerTypeCodes,
+} from "../../engine/enumeration-codes.ts";
 import type { StoredRecord } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
 

@@ -3,7 +3,11 @@
  * `write-runs.ts` with `json_to_recordset`. Documents are spliced in as they are, neither escaped a
  * second time nor parsed, so their numbers arrive as they were sent.
  */
-import { stateSubTypeCodes, stateTypeCodes, triggerTypeCodes } from "../../engine/enumeration-codes.ts";
+import {
+  stateSubTypeCodes,
+  stateTypeCodes,
+  triggerTypeCodes,
+} from "../../engine/enumeration-codes.ts";
 import { stringifyJson, type JsonValue } from "../../engine/exact-json.ts";
 import { formatJobName, JobType } from "../../engine/job-name.ts";
 import type { TransitionRecord } from "../../engine/transition/run.ts";
@@ -136,12 +140,14 @@ export const jobRemovalRows = (writes: readonly RunWrite[]): string =>
   rowsOf(writes, ({ instance, leftStates, addJobs, removeJob }) => {
     const rows: string[] = [];
     const instance_id = instance.id;
-    if (instance.status === "C") rows.push(JSON.stringify({ instance_id, everything: true, keep: [] }));
+    if (instance.status === "C")
+      rows.push(JSON.stringify({ instance_id, everything: true, keep: [] }));
     else if (leftStates.length > 0) {
       const keep = addJobs.filter((job) => job.type === JobType.scheduled).map(nameOf);
       rows.push(JSON.stringify({ instance_id, states: leftStates, keep }));
     }
-    if (removeJob !== undefined) rows.push(JSON.stringify({ instance_id, job_id: removeJob, keep: [] }));
+    if (removeJob !== undefined)
+      rows.push(JSON.stringify({ instance_id, job_id: removeJob, keep: [] }));
     return rows;
   });
 

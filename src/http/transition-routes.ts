@@ -1,0 +1,145 @@
+import type { FastifyReply } from "fastify";
+import Type from "typebox";
+import { isComponentKind } from "../engine/component-kind.ts";
+import { problems } from "../engine/problems.ts";
+import type { Outcome } from "../runtime/instances.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { HttpServer } from "./create-server.ts";
+import { readInstanceRequest } from "./instance-request.ts";
+import { historyJson, outcomeJson, workflowHeader } from "./transition-output.ts";
+
+const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
+const InstancePath = Type.Object({
+  domain: Type.String(),
+  workflow: Type.String(),
+  instance: Type.String({ description: "id or business key" }),
+});
+const TransitionPath = Type.Object({
+  domain: Type.String(),
+  workflow: Type.String(),
+  instance: Type.String({ description: "id or business key" }),
+  transitionKey: Type.String(),
+});
+
+const Extensions = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]));
+const StartQuery = Type.Object({
+  version: Type.Optional(Type.String({ description: "workflow version; default latest" })),
+  sync: Type.Optional(Type.Boolean({ default: false })),
+  extensions: Extensions,
+});
+const TransitionQuery = Type.Object({
+  sync: Type.Optional(Type.Boolean({ default: false })),
+  extensions: Extensions,
+});
+
+const envelope = {
+  tags: Type.Optional(Type.Array(Type.String())),
+  stage: Type.Optional(Type.Union([Type.String({ maxLength: 120 }), Type.Null()])),
+  attributes: Type.Optional(Type.Unknown()),
+};
+const CreateInstanceDto = Type.Object(
+  { key: Type.Optional(Type.String({ maxLength: 100 })), ...envelope },
+  { $id: "CreateInstanceDto", additionalProperties: true },
+);
+const TransitionDataInput = Type.Object(
+  { key: Type.Optional(Type.String({ description: "idempotency key" })), ...envelope },
+  { $id: "TransitionDataInput", additionalProperties: true },
+);
+const InstanceOutcome = Type.Object(
+  {
+    id: Type.String(),
+    key: Type.Optional(Type.String()),
+    status: Type.String({ description: "A, B, C, F or P" }),
+    attributes: Type.Optional(Type.Unknown()),
+    eTag: Type.Optional(Type.String()),
+    entityEtag: Type.Optional(Type.String()),
+    extensions: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  },
+  { $id: "InstanceOutcome" },
+);
+
+const instances = "/api/v1/:domain/workflows/:workflow/instances";
+const tags = ["instances"];
+const response = { 200: Type.Ref("InstanceOutcome"), 202: Type.Ref("InstanceOutcome") };
+const config = { checksBodyItself: true, formBody: "envelope" } as const;
+
+/** Starting instances, moving them, and the history of both. */
+export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): void {
+  app.addSchema(CreateInstanceDto);
+  app.addSchema(TransitionDataInput);
+  app.addSchema(InstanceOutcome);
+
+  app.post(
+    `${instances}/start`,
+    {
+      config,
+      schema: {
+        summary: "Start an instance",
+        tags,
+        params: WorkflowPath,
+        querystring: StartQuery,
+        body: Type.Ref("CreateInstanceDto"),
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { domain, workflow } = request.params;
+      const { version, sync = false } = request.query;
+      refuseSystemFlow(domain, workflow);
+      const asked = readInstanceRequest(request, "start");
+      const wanted = { domain, workflow, version, sync };
+      return sendOutcome(reply, await runtime().instances.start({ ...asked, ...wanted }));
+    },
+  );
+
+  app.patch(
+    `${instances}/:instance/transitions/:transitionKey`,
+    {
+      config,
+      schema: {
+        summary: "Send a transition to an instance",
+        tags,
+        params: TransitionPath,
+        querystring: TransitionQuery,
+        body: Type.Ref("TransitionDataInput"),
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { domain, workflow, instance, transitionKey } = request.params;
+      const { sync = false } = request.query;
+      refuseSystemFlow(domain, workflow);
+      const { key: idempotencyKey, ...asked } = readInstanceRequest(request, "transition");
+      const wanted = { domain, workflow, instance, transitionKey, sync, idempotencyKey };
+      return sendOutcome(reply, await runtime().instances.transition({ ...asked, ...wanted }));
+    },
+  );
+
+  app.get(
+    `${instances}/:instance/transitions`,
+    { schema: { summary: "History of an instance, oldest first", tags, params: InstancePath } },
+    async (request, reply) => {
+      const { domain, workflow, instance: reference } = request.params;
+      const { instances } = runtime();
+      const instance = await instances.find({ domain, flow: workflow, reference });
+      if (instance === undefined) {
+        throw problems.instanceNotFound({ domain, workflow, instance: reference });
+      }
+      const records = await instances.records(instance.id);
+      return reply.type("application/json; charset=utf-8").send(historyJson(records));
+    },
+  );
+}
+
+/** Definitions are published, never started. */
+function refuseSystemFlow(domain: string, workflow: string): void {
+  if (!isComponentKind(workflow)) return;
+  throw problems.systemFlowNotStartable({ domain, workflow });
+}
+
+const sendOutcome = (reply: FastifyReply, outcome: Outcome) =>
+  reply
+    .status(outcome.accepted ? 202 : 200)
+    .header("x-workflow", workflowHeader(outcome.instance))
+    .type("application/json; charset=utf-8")
+    .send(outcomeJson(outcome));

@@ -1,0 +1,75 @@
+/** Wires instances, the work queued for them, and this node's life to the database. */
+import type { Ids } from "../ids.ts";
+import { createExpressionHost } from "../scripting/expression-host.ts";
+import type { Database } from "../storage/postgres/database.ts";
+import { createInstanceStore } from "../storage/postgres/postgres-instance-store.ts";
+import { createJobStore } from "../storage/postgres/postgres-job-store.ts";
+import { createTaskJournal } from "../storage/postgres/postgres-task-journal.ts";
+import type { ScriptHost } from "../scripting/script-host.ts";
+import { basicTasks } from "../tasks/basic-tasks.ts";
+import type { TaskHost } from "../tasks/task-host.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { ExecutePorts } from "./execute-run.ts";
+import { noFaultPoints, type FaultPoint } from "./fault-point.ts";
+import { createInFlight } from "./in-flight.ts";
+import { createInstances, type Instances } from "./instances.ts";
+import { createJobRunner, type JobRunner } from "./job-runner.ts";
+import { runJob } from "./run-job.ts";
+
+export interface InstanceOptions {
+  database: Database;
+  catalogue: Catalogue;
+  ids: Ids;
+  /** How long one job may take, and how long it stays its node's. */
+  jobTimeoutSeconds: number;
+  jobLeaseSeconds: number;
+  /** Whether this node takes up work that others left or that becomes due. */
+  claimsJobs: boolean;
+  enforceRoles: boolean;
+  onTrouble: (event: string, error: unknown) => void;
+  faultPoint?: FaultPoint | undefined;
+  scripts?: ScriptHost | undefined;
+  tasks?: TaskHost | undefined;
+}
+
+export interface OpenInstances {
+  instances: Instances;
+  jobs: JobRunner;
+}
+
+/** Two batches under way at once keep one connection busy while the other's answer is read. */
+const lanes = 2;
+
+export async function openInstances(options: InstanceOptions): Promise<OpenInstances> {
+  const { database, catalogue, ids, onTrouble } = options;
+  const nodeId = ids.uuid();
+  const tools = { now: () => new Date(), uuid: ids.uuid, ulid: ids.ulid };
+  const faultPoint = options.faultPoint ?? noFaultPoints;
+  const jobStore = createJobStore(database, options.jobLeaseSeconds);
+  const ports: ExecutePorts = {
+    catalogue,
+    store: createInstanceStore(database, { lanes, leaseSeconds: options.jobLeaseSeconds }),
+    journal: createTaskJournal(database),
+    scripts: options.scripts ?? createExpressionHost(),
+    tasks: options.tasks ?? basicTasks,
+    tools,
+    nodeId,
+    faultPoint,
+    noticed: (jobs_) => jobs.noticed(jobs_),
+  };
+  const budgetMs = options.jobTimeoutSeconds * 1000;
+  const jobs = createJobRunner({
+    store: jobStore,
+    tools,
+    nodeId,
+    faultPoint,
+    onTrouble,
+    claims: options.claimsJobs,
+    run: (job, known, stopping) =>
+      runJob({ ...ports, jobStore, budgetMs, onTrouble }, job, known, stopping),
+  });
+  await jobs.start();
+  const { enforceRoles } = options;
+  const instances = createInstances({ ...ports, inFlight: createInFlight(), jobs, enforceRoles });
+  return { instances, jobs };
+}
