@@ -33,14 +33,14 @@ interface Form {
   allowed: string;
 }
 
-const text = (s: Omit<Setting<string>, "kind">): Setting<string> => ({ kind: "text", ...s });
+const textSetting = (s: Omit<Setting<string>, "kind">): Setting<string> => ({ kind: "text", ...s });
 const integer = (s: Omit<Setting<number>, "kind">): Setting<number> => ({ kind: "integer", ...s });
 const boolean = (s: Omit<Setting<boolean>, "kind">): Setting<boolean> => ({
   kind: "boolean",
   ...s,
 });
 const list = (s: Omit<Setting<string[]>, "kind">): Setting<string[]> => ({ kind: "list", ...s });
-const choice = <const C extends string>(
+const choiceSetting = <const C extends string>(
   choices: readonly C[],
   s: Omit<Setting<C>, "kind" | "choices">,
 ): Setting<C> => ({ kind: "choice", choices, ...s });
@@ -68,7 +68,7 @@ const peer: Form = {
 };
 
 export const settings = {
-  "Database.Url": text({
+  "Database.Url": textSetting({
     default: "",
     env: "DATABASE_URL",
     secret: "url",
@@ -87,7 +87,7 @@ export const settings = {
     min: 100,
     about: "longest time one SQL statement may take",
   }),
-  "Server.Host": text({
+  "Server.Host": textSetting({
     default: "",
     env: "MILLRACE_HOST",
     about: "address to listen on; empty = loopback, IPv4 and IPv6",
@@ -110,23 +110,23 @@ export const settings = {
     max: 600,
     about: "how long requests in progress may take to end after SIGTERM",
   }),
-  "Runtime.Domain": text({
+  "Runtime.Domain": textSetting({
     default: "",
     env: "MILLRACE_DOMAIN",
     about: "the one domain this runtime serves; empty = every domain that is published",
   }),
-  "Runtime.Url": text({
+  "Runtime.Url": textSetting({
     default: "",
     env: "MILLRACE_RUNTIME_URL",
     about: "base address of the runtime for a deployment service that runs apart",
   }),
-  "Runtime.DataDir": text({
+  "Runtime.DataDir": textSetting({
     default: ".millrace",
     env: "MILLRACE_DATA_DIR",
     form: notEmpty,
     about: "folder for everything this node keeps on disk",
   }),
-  "Runtime.Samples": choice(["auto", "on", "off"], {
+  "Runtime.Samples": choiceSetting(["auto", "on", "off"], {
     default: "auto",
     env: "MILLRACE_SAMPLES",
     about: "publish the sample domain at start; auto = only on the embedded server",
@@ -135,7 +135,7 @@ export const settings = {
     default: true,
     about: "refuse a transition whose roles the caller lacks; false = a gateway does it",
   }),
-  "Instances.StartOnExistingKey": choice(["conflict", "returnExisting"], {
+  "Instances.StartOnExistingKey": choiceSetting(["conflict", "returnExisting"], {
     default: "conflict",
     about:
       "a start whose key is in use: 409, or the existing instance as the public system answers",
@@ -161,7 +161,7 @@ export const settings = {
     min: 1,
     about: "how long a client may take to send its request",
   }),
-  "Http.ErrorTypeBase": text({
+  "Http.ErrorTypeBase": textSetting({
     default: "https://httpstatuses.com",
     about: "start of the 'type' address of problem responses",
   }),
@@ -174,12 +174,12 @@ export const settings = {
     form: peer,
     about: "peers whose identity headers are believed: addresses, CIDR ranges, loopback, private",
   }),
-  "Log.Level": choice(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
+  "Log.Level": choiceSetting(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
     default: "info",
     env: "MILLRACE_LOG_LEVEL",
     about: "least level that is written",
   }),
-  "Log.Format": choice(["auto", "json", "pretty"], {
+  "Log.Format": choiceSetting(["auto", "json", "pretty"], {
     default: "auto",
     about: "auto = readable on a terminal, JSON elsewhere",
   }),
@@ -250,7 +250,7 @@ export function loadConfig(inputs: ConfigInputs): LoadedConfig {
     if (value !== undefined) take(name as SettingName, value, "flag", "the command line");
   }
 
-  return { config: values as Config, sources: sources as Record<SettingName, Source> };
+  return { config: values as Config, sources: sources };
 }
 
 type Found = [name: SettingName, value: unknown, where: string];

@@ -23,7 +23,7 @@ export const migrateCommand = (): Command =>
 /** A start waits for its database; this command is for scripts, which had better know at once. */
 function refuseWhenAway(error: unknown): never {
   if (!(error instanceof StorageUnavailable)) throw error;
-  const { message = "", code = "" } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  const { message = "", code = "" } = (error.cause ?? {}) as Partial<NodeJS.ErrnoException>;
   throw new StartRefusal(
     `The database of DATABASE_URL does not answer (${message === "" ? code : message}). Start it, or correct the address.`,
     { cause: error },

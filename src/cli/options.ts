@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import { loadConfig, type Config, type LoadedConfig } from "../config.ts";
+import { loadConfig, type LoadedConfig } from "../config.ts";
 
 export interface CommonFlags {
   config?: string;
@@ -28,6 +28,6 @@ export function readConfig(flags: CommonFlags): LoadedConfig {
   return loadConfig({
     env: process.env,
     file: flags.config,
-    flags: given as Partial<Config>,
+    flags: given,
   });
 }

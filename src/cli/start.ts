@@ -37,7 +37,7 @@ async function start(flags: StartFlags): Promise<void> {
     level: config["Log.Level"],
     pretty:
       config["Log.Format"] === "pretty" ||
-      (config["Log.Format"] === "auto" && process.stdout.isTTY === true),
+      (config["Log.Format"] === "auto" && process.stdout.isTTY),
     secrets: passwordsIn(config["Database.Url"]),
   });
   process.on("uncaughtException", (error) => {

@@ -39,11 +39,12 @@ export interface ComponentIndex {
   readonly size: number;
 }
 
+// Keys and domains have no slash (their alphabets are checked at publish).
+const addressText = (a: ComponentAddress) => `${a.domain}/${a.kind}/${a.key}`;
+
 export function createComponentIndex(): ComponentIndex {
   const byAddress = new Map<string, Map<string, ComponentVersion>>();
   const latest = new Map<string, ComponentVersion>();
-  // Keys and domains have no slash (their alphabets are checked at publish).
-  const addressText = (a: ComponentAddress) => `${a.domain}/${a.kind}/${a.key}`;
   let size = 0;
 
   return {

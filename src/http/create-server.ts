@@ -130,6 +130,11 @@ export function createServer(options: ServerOptions): HttpServer {
     admitRequest({ limits, methodsOf: allowedMethods(routes), isClosing: () => closing }),
   );
   app.addHook("onSend", gzipResponse);
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    // A connection kept alive after its answer would hold up the close until it times out.
+    if (closing) reply.header("connection", "close");
+    done();
+  });
   app.setNotFoundHandler((request) => {
     throw problems.routeNotFound({ method: request.method, path: pathOf(request.url) });
   });

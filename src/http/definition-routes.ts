@@ -1,4 +1,4 @@
-import Type from "typebox";
+import { Type } from "typebox";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 

@@ -1,4 +1,4 @@
-import Type from "typebox";
+import { Type } from "typebox";
 import type { Component } from "../engine/component.ts";
 import { isComponentKind, type ComponentKind } from "../engine/component-kind.ts";
 import { stringifyJson } from "../engine/exact-json.ts";

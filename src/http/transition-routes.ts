@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import Type from "typebox";
+import { Type } from "typebox";
 import { isComponentKind } from "../engine/component-kind.ts";
 import { problems } from "../engine/problems.ts";
 import type { Outcome } from "../runtime/instances.ts";
@@ -58,7 +58,7 @@ const InstanceOutcome = Type.Object(
   { $id: "InstanceOutcome" },
 );
 
-const instances = "/api/v1/:domain/workflows/:workflow/instances";
+const instancesPath = "/api/v1/:domain/workflows/:workflow/instances";
 const tags = ["instances"];
 const response = { 200: Type.Ref("InstanceOutcome"), 202: Type.Ref("InstanceOutcome") };
 const config = { checksBodyItself: true, formBody: "envelope" } as const;
@@ -70,7 +70,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
   app.addSchema(InstanceOutcome);
 
   app.post(
-    `${instances}/start`,
+    `${instancesPath}/start`,
     {
       config,
       schema: {
@@ -93,7 +93,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
   );
 
   app.patch(
-    `${instances}/:instance/transitions/:transitionKey`,
+    `${instancesPath}/:instance/transitions/:transitionKey`,
     {
       config,
       schema: {
@@ -116,7 +116,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
   );
 
   app.get(
-    `${instances}/:instance/transitions`,
+    `${instancesPath}/:instance/transitions`,
     { schema: { summary: "History of an instance, oldest first", tags, params: InstancePath } },
     async (request, reply) => {
       const { domain, workflow, instance: reference } = request.params;

@@ -1,6 +1,6 @@
 /** Sends a transition to an instance: now and to its next rest (`sync`), or accepted and queued. */
 import { setTimeout as delay } from "node:timers/promises";
-import { stringifyJson, type JsonValue } from "../engine/exact-json.ts";
+import { stringifyJson } from "../engine/exact-json.ts";
 import type { Author, Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
@@ -166,7 +166,7 @@ async function acceptChange(
     instance: accepted,
     sourceState: instance.current.key,
     transitionKey: queued.transitionKey,
-    payload: stringifyJson({ request: queued } as unknown as JsonValue),
+    payload: stringifyJson({ request: queued }),
   });
   ports.faultPoint("before-accept-write");
   const written = await ports.store.write({

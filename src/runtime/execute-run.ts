@@ -10,7 +10,7 @@
 import { ComponentKind } from "../engine/component-kind.ts";
 import type { Component } from "../engine/component.ts";
 import type { TaskBinding } from "../engine/definition/model.ts";
-import { stringifyJson, type JsonValue } from "../engine/exact-json.ts";
+import { stringifyJson } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import type { SchemaError } from "../engine/json-schema.ts";
@@ -232,7 +232,7 @@ async function writeCheckpoint(
 ): Promise<Execution | Executed> {
   const { run, request } = execution;
   const jobId = execution.jobId ?? ports.tools.uuid();
-  const payload = stringifyJson({ request, checkpoint: checkpointOf(run) } as unknown as JsonValue);
+  const payload = stringifyJson({ request, checkpoint: checkpointOf(run) });
   const busy: Run = { ...run, instance: { ...run.instance, status: "B" } };
   const job = {
     id: jobId,

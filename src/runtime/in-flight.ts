@@ -24,6 +24,7 @@ export interface InFlight {
 }
 
 const turnsRemembered = 4;
+const nothing = () => {};
 
 export function createInFlight(): InFlight {
   const flights = new Map<string, Flight>();
@@ -44,17 +45,14 @@ export function createInFlight(): InFlight {
     current: (instanceId) => flights.get(instanceId),
     wasJustMade: (instanceId, transitionKey) => recent.get(instanceId) === transitionKey,
     async enter(instanceId, flight, work) {
-      let end = () => {};
-      const ended = new Promise<void>((resolve) => {
-        end = resolve;
-      });
+      const working = work();
+      const ended = working.then(nothing, nothing);
       flights.set(instanceId, { ...flight, ended });
       try {
-        return await work();
+        return await working;
       } finally {
         flights.delete(instanceId);
         remember(instanceId, flight.transitionKey);
-        end();
       }
     },
     get count() {

@@ -53,7 +53,7 @@ export async function publishComponent(
   const conflict = root !== undefined && (await versionExists(ports, root));
   const blocking = conflict ? mistakes.filter((m) => m.path.startsWith("data")) : mistakes;
   if (root === undefined || blocking.length > 0) {
-    const kind = root?.kind ?? String((body as { flow?: unknown } | null)?.flow ?? "unknown");
+    const kind = root?.kind ?? "unknown";
     throw problems.componentInvalid(
       { kind, count: blocking.length },
       { errors: errorsByPath(blocking) },

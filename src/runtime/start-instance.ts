@@ -1,5 +1,5 @@
 /** Starts an instance: now and to its first rest (`sync`), or accepted and queued. */
-import { stringifyJson, type JsonValue } from "../engine/exact-json.ts";
+import { stringifyJson } from "../engine/exact-json.ts";
 import type { Author, Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
@@ -100,7 +100,7 @@ async function acceptStart(
     instance: busy,
     sourceState: instance.current.key,
     transitionKey: queued.transitionKey,
-    payload: stringifyJson({ request: queued } as unknown as JsonValue),
+    payload: stringifyJson({ request: queued }),
   });
   ports.faultPoint("before-accept-write");
   const result = await ports.store.start({

@@ -4,13 +4,13 @@ import { access, stat } from "node:fs/promises";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { isRunning } from "../../src/storage/embedded/process-identity.ts";
 import { eventually } from "../support/eventually.ts";
 import { canRunAsOthers, findOrdinaryUser } from "../support/other-users.ts";
 import {
   aFolder,
   anyPorts,
   findPostgres,
-  isRunning,
   runCli,
   startService,
   type RunningCli,
@@ -33,7 +33,6 @@ async function publish(service: RunningCli, version: string): Promise<number> {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(note(version)),
   });
-  if(answer.status!==200) console.log(await answer.text(), service.stdout().slice(-6000));
   return answer.status;
 }
 
@@ -197,7 +196,9 @@ test("in production the embedded database is refused, unless it is asked for", a
   const service = await startService(["--embedded"], { cwd, env });
 
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toMatch(/^millrace: NODE_ENV is production .*DATABASE_URL.*--embedded.*\n$/);
+  expect(refused.stderr).toMatch(
+    /^millrace: NODE_ENV is production .*DATABASE_URL.*--embedded.*\n$/,
+  );
   expect((await fetch(`${service.runtimeUrl}/ready`)).status).toBe(200);
 });
 

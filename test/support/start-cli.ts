@@ -40,14 +40,17 @@ const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 // As an address: the name alone would be looked up from the working folder.
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 
-/** A folder of mode 0700, as a home is; removed when the test ends. */
+/** A folder of mode 0700, as a home is. Removed when the test ends, after the PostgreSQL in it. */
 export async function aFolder(
-  atEnd: CliOptions["atEnd"] = onTestFinished,
+  atEnd: NonNullable<CliOptions["atEnd"]> = onTestFinished,
   owner?: { uid: number; gid: number },
 ): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "millrace-cli-")));
   if (owner !== undefined) await chown(folder, owner.uid, owner.gid);
-  atEnd?.(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  atEnd(async () => {
+    await endPostgres(folder);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   return folder;
 }
 
@@ -70,9 +73,7 @@ export function startCli(args: string[], options: CliOptions): Cli {
     signal: signal as NodeJS.Signals | null,
   }));
   atEnd(async () => {
-    const postgres = await findPostgres(cwd);
     child.kill("SIGKILL");
-    if (postgres !== undefined) await endPostgres(postgres);
     await exited;
   });
   return {
@@ -126,22 +127,21 @@ export async function listeningAt(cli: Cli): Promise<string> {
 
 /** The pid of the PostgreSQL that serves the data folder in `cwd`, if it runs. */
 export async function findPostgres(cwd: string): Promise<number | undefined> {
-  const file = join(cwd, ".millrace", "postgres", "postmaster.pid");
-  const pid = Number.parseInt(await readFile(file, "utf8").catch(() => ""), 10);
-  return pid > 1 && (await isPostgres(pid)) ? pid : undefined;
+  const cluster = join(cwd, ".millrace", "postgres");
+  const file = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
+  const pid = Number.parseInt(file, 10);
+  return pid > 1 && (await isServerOf(cluster, pid)) ? pid : undefined;
 }
 
-/** A number alone could be somebody else's by now. */
-async function isPostgres(pid: number): Promise<boolean> {
-  if (!(await isRunning(pid))) return false;
-  if (process.platform !== "linux") return true;
-  const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => "");
-  return cwd.includes("millrace-cli-");
+/** A number alone could be somebody else's by now; a server works in its cluster. */
+async function isServerOf(cluster: string, pid: number): Promise<boolean> {
+  if (process.platform !== "linux") return isRunning(pid);
+  return (await readlink(`/proc/${pid}/cwd`).catch(() => "")) === cluster;
 }
 
-async function endPostgres(pid: number): Promise<void> {
-  if (await isPostgres(pid)) process.kill(pid, "SIGQUIT");
+async function endPostgres(cwd: string): Promise<void> {
+  const pid = await findPostgres(cwd);
+  if (pid === undefined) return;
+  process.kill(pid, "SIGQUIT");
   await eventually(async () => expect(await isRunning(pid)).toBe(false));
 }
-
-export { isRunning };

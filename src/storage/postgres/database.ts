@@ -3,7 +3,9 @@
  * plan (an unnamed one costs 1.7 times as much). A connection that is lost, refused or timed out is
  * `StorageUnavailable`: callers answer 503 and the pool heals by itself.
  */
-import pg from "pg";
+import { Pool, types as parsers, type CustomTypesConfig, type PoolClient } from "pg";
+
+type TypeId = (typeof parsers.builtins)[keyof typeof parsers.builtins];
 import { StorageUnavailable } from "../../engine/storage-unavailable.ts";
 
 export interface DatabaseOptions {
@@ -36,19 +38,18 @@ export interface Database extends Queries {
 
 // int8 as number: revisions and sequence numbers stay far below 2^53. Timestamps as ISO text with
 // the server's microseconds cut to milliseconds would lose order; we take Date, order comes from seq.
-const types = {
-  getTypeParser(oid: number, format?: "text" | "binary") {
-    if (oid === 20) return Number;
-    return pg.types.getTypeParser(oid, format as "text");
-  },
-} as pg.CustomTypesConfig;
+const int8 = parsers.builtins.INT8;
+const types: CustomTypesConfig = {
+  getTypeParser: (oid: TypeId, format?: "text" | "binary") =>
+    oid === int8 ? Number : parsers.getTypeParser(oid, format),
+};
 
 /** Over the server's own limit: only a server that has gone silent lets it pass. */
 const silenceMs = 2000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { statementTimeoutMs } = options;
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: options.url,
     max: options.poolSize,
     types,
@@ -103,7 +104,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 async function run<R>(
-  target: pg.Pool | pg.PoolClient,
+  target: Pool | PoolClient,
   statement: Statement | string,
   values: unknown[] = [],
 ): Promise<R[]> {

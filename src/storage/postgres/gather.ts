@@ -73,7 +73,9 @@ export function createGather<Item, Result>(
   };
 
   const pump = () => {
-    while (busyLanes < lanes && waiting.length > 0) void send(take());
+    for (let free = lanes - busyLanes; free > 0 && waiting.length > 0; free -= 1) {
+      void send(take());
+    }
   };
 
   return {

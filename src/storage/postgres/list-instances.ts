@@ -1,5 +1,6 @@
 import type { InstanceQuery } from "../../engine/instance-query/instance-query.ts";
 import type { Grouping } from "../../engine/instance-query/parse-grouping.ts";
+import { StorageUnavailable } from "../../engine/storage-unavailable.ts";
 import type { InstanceList, InstanceLists, ListedInstance } from "../instance-list.ts";
 import { sqlState, type Queries } from "./database.ts";
 import {
@@ -22,6 +23,8 @@ export const createInstanceLists = (queries: Queries): InstanceLists => ({
 
 /** SQLSTATE query_canceled: nothing but the statement's time limit cancels a list. */
 const canceled = "57014";
+const wasCanceled = (error: unknown): boolean =>
+  sqlState(error instanceof StorageUnavailable ? error.cause : error) === canceled;
 
 async function list(
   queries: Queries,
@@ -34,7 +37,7 @@ async function list(
       ? await listPage(queries, query, scope, columns)
       : await listGroups(queries, query, query.grouping, scope);
   } catch (error) {
-    if (sqlState(error) === canceled) return { kind: "tooSlow" };
+    if (wasCanceled(error)) return { kind: "tooSlow" };
     throw error;
   }
 }

@@ -2,7 +2,7 @@
  * One connection that listens for notifications of the other nodes. Notifications are hints: while
  * the connection is away they are lost, so `onReconnect` tells the owner to look for itself.
  */
-import pg from "pg";
+import { Client } from "pg";
 
 export interface Listener {
   close(): Promise<void>;
@@ -22,7 +22,7 @@ const longestDelayMs = 5000;
 
 export function listen(options: ListenOptions): Listener {
   let closed = false;
-  let client: pg.Client | undefined;
+  let client: Client | undefined;
   let timer: NodeJS.Timeout | undefined;
   let delayMs = firstDelayMs;
   let connecting: Promise<void> = Promise.resolve();
@@ -36,7 +36,7 @@ export function listen(options: ListenOptions): Listener {
   };
 
   const connect = async () => {
-    const next = new pg.Client({
+    const next = new Client({
       connectionString: options.url,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,

@@ -7,7 +7,7 @@
  * when there is nothing to apply.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import pg from "pg";
+import { Client } from "pg";
 import { StartRefusal } from "../../engine/start-refusal.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
 import { asUnavailable } from "./database.ts";
@@ -26,10 +26,10 @@ export interface MigrationResult {
  * `StartRefusal`. The signal ends a wait for another node's migration.
  */
 export async function migrate(url: string, signal?: AbortSignal): Promise<MigrationResult> {
-  let client: pg.Client | undefined;
+  let client: Client | undefined;
   const giveUp = () => void client?.end().catch(() => {});
   try {
-    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+    client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 });
     client.on("error", () => {
       // A connection lost between two statements; the next statement reports it.
     });
@@ -47,7 +47,7 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<Migrat
   }
 }
 
-async function checkServer(client: pg.Client): Promise<string> {
+async function checkServer(client: Client): Promise<string> {
   const { rows } = await client.query<{ number: number; version: string }>(
     "select current_setting('server_version_num')::int as number, current_setting('server_version') as version",
   );
@@ -64,7 +64,7 @@ export function refuseOldServer(number: number, version: string): void {
   );
 }
 
-async function applyMissing(client: pg.Client): Promise<string[]> {
+async function applyMissing(client: Client): Promise<string[]> {
   const done = await appliedMigrations(client);
   const known = migrationFiles();
   const foreign = done.filter((name) => !known.includes(name));
@@ -90,7 +90,7 @@ async function applyMissing(client: pg.Client): Promise<string[]> {
   return missing;
 }
 
-async function appliedMigrations(client: pg.Client): Promise<string[]> {
+async function appliedMigrations(client: Client): Promise<string[]> {
   // Looked for first: even `create … if not exists` asks for the right to create.
   const { rows: found } = await client.query<{ there: boolean }>(
     "select to_regclass('migration') is not null as there",
