@@ -27,6 +27,10 @@ import { superviseEmbedded, type SupervisedPostgres } from "./storage/embedded/s
 import { openDatabase, type Database } from "./storage/postgres/database.ts";
 import { migrate } from "./storage/postgres/migrate.ts";
 
+/** What a program that uses the library needs to fill in the options. */
+export { loadConfig } from "./config.ts";
+export { createLog } from "./log.ts";
+
 export type Role = "api" | "worker" | "deploy";
 
 export interface MillraceOptions {

@@ -29,6 +29,30 @@ export const InstanceListQuery = Type.Object({
   version: Type.Optional(Type.String({ description: "no effect: lists show the latest data" })),
 });
 
+/** Groups instead of instances when `groupBy` asks for them. */
+export const InstanceListOutput = Type.Object({
+  links: Type.Object({
+    self: Type.String(),
+    first: Type.String(),
+    next: Type.String({ description: "empty on the last page" }),
+    prev: Type.String({ description: "empty on the first page" }),
+  }),
+  items: Type.Array(
+    Type.Union([
+      Type.Ref("GetInstanceOutput"),
+      Type.Object({
+        name: Type.String(),
+        keys: Type.Object({}, { additionalProperties: true }),
+        count: Type.Optional(Type.Integer()),
+        sum: Type.Optional(Type.Number()),
+        avg: Type.Optional(Type.Number()),
+        min: Type.Optional(Type.Number()),
+        max: Type.Optional(Type.Number()),
+      }),
+    ]),
+  ),
+});
+
 const parameterNames = Object.keys(InstanceListQuery.properties);
 const foldedNames = new Set(parameterNames.map((name) => name.toLowerCase()));
 

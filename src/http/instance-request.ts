@@ -15,7 +15,8 @@ export interface InstanceRequest {
   roles: readonly string[];
   headers: Readonly<Record<string, string>>;
   traceId: string;
-  signal: AbortSignal;
+  /** Aborted when the caller has gone. Made when asked for: one per request would be felt. */
+  signal: () => AbortSignal;
 }
 
 export const payloadModeHeaders = ["x-service-payload-mode", "x-vnext-payload-mode"] as const;
@@ -38,7 +39,7 @@ export function readInstanceRequest(
     roles: caller.roles,
     headers: withoutSecrets(caller.headers),
     traceId: requestContextOf(request.raw).trace.traceId,
-    signal: request.signal,
+    signal: () => request.signal,
   };
 }
 

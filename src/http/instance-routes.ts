@@ -1,3 +1,4 @@
+import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
 import type { Component } from "../engine/component.ts";
 import { isComponentKind, type ComponentKind } from "../engine/component-kind.ts";
@@ -8,8 +9,13 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 import { etagMatches, etagOf } from "./etag.ts";
 import { instanceEtag } from "./instance-etag.ts";
-import { InstanceListQuery, listJson, readListQuery } from "./instance-list.ts";
-import { instanceJson, instanceOutput, type InstanceOutput } from "./instance-output.ts";
+import { InstanceListOutput, InstanceListQuery, listJson, readListQuery } from "./instance-list.ts";
+import {
+  GetInstanceOutput,
+  instanceJson,
+  instanceOutput,
+  type InstanceOutput,
+} from "./instance-output.ts";
 import type { Query } from "./query-string.ts";
 
 const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
@@ -24,6 +30,8 @@ const instancePath = `${instancesPath}/:instance`;
 
 /** Reading instances. Definitions are instances of the system flows and are read the same way. */
 export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void {
+  app.addSchema(GetInstanceOutput);
+
   app.get(
     instancesPath,
     {
@@ -33,6 +41,7 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
         tags: ["instances"],
         params: WorkflowPath,
         querystring: InstanceListQuery,
+        response: { 200: InstanceListOutput },
       },
     },
     async (request, reply) => {
@@ -40,7 +49,7 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
       const query = readListQuery(request.query as Query);
       const list = await runtime().listInstances({ domain, workflow }, query);
       const wanted = { domain, workflow, url: request.originalUrl };
-      return reply.type("application/json; charset=utf-8").send(listJson(wanted, query, list));
+      return sendJson(reply, listJson(wanted, query, list));
     },
   );
 
@@ -53,6 +62,10 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
         params: InstancePath,
         querystring: Type.Object({ version: Type.Optional(Type.String()) }),
         headers: Type.Object({ "if-none-match": Type.Optional(Type.String()) }),
+        response: {
+          200: Type.Ref("GetInstanceOutput"),
+          304: Type.Null({ description: "unchanged" }),
+        },
       },
     },
     async (request, reply) => {
@@ -65,11 +78,15 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
       if (found === undefined) throw problems.instanceNotFound(wanted);
       const { eTag, entityEtag } = found;
       reply.header("etag", eTag).header("x-entity-etag", entityEtag);
-      if (etagMatches(request.headers["if-none-match"], eTag)) return reply.status(304).send();
-      return reply.type("application/json; charset=utf-8").send(instanceJson(found));
+      const isKnown = etagMatches(request.headers["if-none-match"], eTag);
+      return isKnown ? sendUnchanged(reply) : sendJson(reply, instanceJson(found));
     },
   );
 }
+
+const sendJson = (reply: FastifyReply, json: string) =>
+  reply.type("application/json; charset=utf-8").send(json);
+const sendUnchanged = (reply: FastifyReply) => reply.status(304).send();
 
 type Found = (InstanceOutput & { eTag: string }) | undefined;
 

@@ -2,7 +2,7 @@
 import { stringifyJson } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import type { Outcome } from "../runtime/instances.ts";
-import type { StoredRecord } from "../storage/instance-store.ts";
+import type { StoredRecord } from "../runtime/instances.ts";
 import { instanceEtag } from "./instance-etag.ts";
 
 /** StartInstanceOutput / TransitionOutput; `{ id, key, status }` for what was only accepted. */

@@ -31,8 +31,8 @@ export interface TransitionRequest {
   /** Masked. */
   headers: Readonly<Record<string, string>>;
   traceId: string | undefined;
-  /** The caller has gone: no need to wait for an outcome to repeat. */
-  signal: AbortSignal;
+  /** Aborted when the caller has gone: no need to wait for an outcome to repeat then. */
+  signal: () => AbortSignal;
 }
 
 export async function changeInstance(
@@ -204,7 +204,7 @@ async function repeatOf(
     const repeat = await ports.store.findRepeat(of);
     if (repeat === undefined) return undefined;
     if (repeat.status === undefined || repeat.lastSeq === undefined) {
-      await delay(repeatWaitMs, undefined, { signal });
+      await delay(repeatWaitMs, undefined, { signal: signal() });
       continue;
     }
     const { status, lastSeq } = repeat;

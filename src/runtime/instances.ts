@@ -8,6 +8,8 @@ import type { JobRunner } from "./job-runner.ts";
 import { dataAtVersion } from "./read-data.ts";
 import { startInstance, type StartRequest } from "./start-instance.ts";
 
+export type { StoredRecord };
+
 export interface InstancePorts extends ExecutePorts {
   inFlight: InFlight;
   jobs: JobRunner;

@@ -6,7 +6,7 @@
  * is stored. On 409 the `data[]` part has still been processed.
  */
 import type { ComponentVersion } from "../engine/component.ts";
-import { ComponentKind, isComponentKind } from "../engine/component-kind.ts";
+import { ComponentKind, componentKinds, isComponentKind } from "../engine/component-kind.ts";
 import type { DefinitionChecker } from "../engine/definition/check-component.ts";
 import { errorsByPath, type Finding } from "../engine/definition/findings.ts";
 import { stringifyJson, toPlain, type JsonValue } from "../engine/exact-json.ts";
@@ -75,7 +75,7 @@ export async function publishComponent(
     flow: root.kind,
     domain: root.domain,
     version: root.version,
-    warnings,
+    warnings: [...warnings, ...idleData(root, body as SeedBody)],
   };
 }
 
@@ -118,10 +118,22 @@ interface SeedBody {
   data?: { key: string; version: string; tags?: string[]; attributes: object }[];
 }
 
+/** The kind whose components the record's seeds become: that of the system flow it redefines. */
+const seededKind = ({ kind, key }: NewComponentVersion): ComponentKind | undefined =>
+  kind === ComponentKind.flow && isComponentKind(key) ? key : undefined;
+
+/** Seeds nobody stores are told of. */
+function idleData(root: NewComponentVersion, { data }: SeedBody): Finding[] {
+  const count = data?.length ?? 0;
+  if (count === 0 || seededKind(root) !== undefined) return [];
+  const message = `Only system flows (${componentKinds.join(", ")}) have seed records; ${count === 1 ? "this one is" : `these ${count} are`} not stored.`;
+  return [{ path: "data", message }];
+}
+
 /** Seeds of a system flow are components of its kind: `sys-tasks` with `data` of task definitions. */
 function seedsOf(root: NewComponentVersion, body: SeedBody): NewComponentVersion[] {
-  const kind = root.key;
-  if (root.kind !== ComponentKind.flow || !isComponentKind(kind)) return [];
+  const kind = seededKind(root);
+  if (kind === undefined) return [];
   return (body.data ?? []).map((item) => ({
     domain: root.domain,
     kind,

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { access, stat } from "node:fs/promises";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
+import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { isRunning } from "../../src/storage/embedded/process-identity.ts";
 import { eventually } from "../support/eventually.ts";
@@ -10,6 +11,7 @@ import { canRunAsOthers, findOrdinaryUser } from "../support/other-users.ts";
 import {
   aFolder,
   anyPorts,
+  embeddedUrl,
   findPostgres,
   runCli,
   startService,
@@ -85,12 +87,13 @@ describe("a service on the embedded database", () => {
   test("answers 503 while its PostgreSQL is dead, brings it back and goes on by itself", async () => {
     expect(await publish(service, "1.0.0")).toBe(200);
     const before = (await findPostgres(cwd))!;
+    await holdUpPublishes(cwd);
+    const heldUp = publish(service, "1.0.1");
+    await waitsInDatabase(cwd);
 
     process.kill(before, "SIGKILL");
 
-    await eventually(async () => {
-      expect((await fetch(`${service.runtimeUrl}/ready`)).status).toBe(503);
-    });
+    expect(await heldUp).toBe(503);
     await eventually(async () => expect(await publish(service, "1.0.1")).toBe(200));
     expect((await fetch(`${service.runtimeUrl}/ready`)).status).toBe(200);
     expect(await readNote(service, "1.0.0")).toBe(200);
@@ -213,6 +216,26 @@ test.runIf(canRunAsOthers)("an ordinary user starts it in a folder of their own"
   service.kill("SIGTERM");
   expect(await service.exited).toEqual({ code: 0, signal: null });
 });
+
+/** Publishes wait for this lock until the server is killed. */
+async function holdUpPublishes(cwd: string): Promise<void> {
+  const client = new Client(await embeddedUrl(cwd));
+  client.on("error", () => {}); // the server is killed under it
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query("begin");
+  await client.query("select revision from catalogue for update");
+}
+
+async function waitsInDatabase(cwd: string): Promise<void> {
+  const client = new Client(await embeddedUrl(cwd));
+  await client.connect();
+  await eventually(async () => {
+    const { rows } = await client.query("select from pg_locks where not granted");
+    expect(rows).toHaveLength(1);
+  });
+  await client.end();
+}
 
 /** A publish of which only half has been sent. */
 async function openPublish(service: RunningCli, component: object) {

@@ -1,10 +1,10 @@
-import pg from "pg";
+import { Client } from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { aComponent, aSchema, aWorkflow } from "../support/a-workflow.ts";
 import { startRuntime, startRuntimeForFile, type Answer } from "../support/start-runtime.ts";
 
 const app = await startRuntimeForFile();
-const database = new pg.Client({ connectionString: app.databaseUrl });
+const database = new Client({ connectionString: app.databaseUrl });
 await database.connect();
 afterAll(() => database.end());
 
@@ -297,15 +297,16 @@ test("a list that takes too long is given up with a hint", async () => {
   expect(answer.headers["retry-after"]).toBe("1");
 });
 
+const view = (key: string, version: string, attributes: object = {}) =>
+  aComponent(
+    "sys-views",
+    key,
+    { type: 1, display: "popup", content: { title: key }, ...attributes },
+    { domain: "hr", version, tags: [version] },
+  );
+
 describe("definitions", () => {
   const views = "/api/v1/hr/workflows/sys-views/instances";
-  const view = (key: string, version: string, attributes: object = {}) =>
-    aComponent(
-      "sys-views",
-      key,
-      { type: 1, display: "popup", content: { title: key }, ...attributes },
-      { domain: "hr", version, tags: [version] },
-    );
   const ready = app.publish(
     view("form", "1.0.0", { renderer: "vue" }),
     view("form", "1.10.0", { renderer: "react" }),

@@ -71,16 +71,16 @@ test.each(oneOfEachKind.map((c) => ("build" in c ? c.build() : c)))(
   },
 );
 
-describe("the envelope", () => {
-  const long = (length: number) => "x".repeat(length);
-  const version = (length: number) => `1.0.0-${long(length - 6)}`;
+const long = (length: number) => "x".repeat(length);
+const versionOf = (length: number) => `1.0.0-${long(length - 6)}`;
 
+describe("the envelope", () => {
   test.each([
     ["a key of 100 characters", { key: long(100) }],
     ["a key of all its characters", { key: "aZ09-" }],
     ["a domain of 50 characters", { domain: long(50) }],
     ["a domain of all its characters", { domain: "a-Z" }],
-    ["a version of 180 characters", { key: "env-long-version", version: version(180) }],
+    ["a version of 180 characters", { key: "env-long-version", version: versionOf(180) }],
     ["a package version", { key: "env-package", version: "1.0.0-pkg.2.1.0+hr" }],
     ["tags", { key: "env-tags", tags: ["a", "b c"] }],
     ["empty data", { key: "env-data", data: [] }],
@@ -104,7 +104,7 @@ describe("the envelope", () => {
     ["a version that is not semantic", { version: "1.0" }, "version"],
     ["a version with a v", { version: "v1.0.0" }, "version"],
     ["a version with leading zeros", { version: "1.01.0" }, "version"],
-    ["a version of 181 characters", { version: version(181) }, "version"],
+    ["a version of 181 characters", { version: versionOf(181) }, "version"],
     ["no flowVersion", { flowVersion: undefined }, "flowVersion"],
     ["a flowVersion that is not semantic", { flowVersion: "1" }, "flowVersion"],
     ["tags that are no texts", { tags: [1] }, "tags[0]"],
@@ -137,6 +137,14 @@ describe("the envelope", () => {
 
   test("no body is refused", async () => {
     expect(await app.post(publishPath)).toMatchObject({ status: 400 });
+  });
+
+  test("a form is no definition", async () => {
+    const answer = await app.post(publishPath, "key=a&flow=sys-tasks", {
+      "content-type": "application/x-www-form-urlencoded",
+    });
+
+    expect(answer).toMatchObject({ status: 415, body: { code: "Http:415001" } });
   });
 
   test("without flowVersion it is the version where Publish.RequireFlowVersion is off", async () => {
@@ -372,27 +380,27 @@ describe("the same version again", () => {
   });
 });
 
-describe("seed records", () => {
-  const seed = (key: string, changes: object = {}) => ({
-    key,
-    version: "1.0.0",
-    tags: ["seed"],
-    attributes: { type: "7", config: {} },
-    ...changes,
-  });
-  /** As the public core package has it: authoring shorthand, no domain in the seeds, one key twice. */
-  const storeOfTasks = (version: string, data: unknown[]) => ({
-    ...aWorkflow("sys-tasks")
-      .version(version)
-      .state("draft", {
-        onEntries: [{ order: 1, task: { ref: "Tasks/invalidate-cache.json" }, mapping: script }],
-      })
-      .transition("activate", { to: "active" })
-      .state("active")
-      .build(),
-    data,
-  });
+const seed = (key: string, changes: object = {}) => ({
+  key,
+  version: "1.0.0",
+  tags: ["seed"],
+  attributes: { type: "7", config: {} },
+  ...changes,
+});
+/** As the public core package has it: authoring shorthand, no domain in the seeds, one key twice. */
+const storeOfTasks = (version: string, data: unknown[]) => ({
+  ...aWorkflow("sys-tasks")
+    .version(version)
+    .state("draft", {
+      onEntries: [{ order: 1, task: { ref: "Tasks/invalidate-cache.json" }, mapping: script }],
+    })
+    .transition("activate", { to: "active" })
+    .state("active")
+    .build(),
+  data,
+});
 
+describe("seed records", () => {
   test("of a system flow become components of its kind", async () => {
     const answer = await publish(storeOfTasks("1.0.0", [seed("seeded"), seed("seeded-too")]));
     const back = await read("sys-tasks", "seeded");
@@ -441,6 +449,18 @@ describe("seed records", () => {
     expect(Object.keys(errorsOf(answer))).toEqual(["data[1].attributes.type"]);
     expect(await read("sys-tasks", "fine")).toMatchObject({ status: 404 });
     expect(await read("sys-flows", "sys-tasks", "1.2.0")).toMatchObject({ status: 404 });
+  });
+
+  test("of anything but a system flow are not stored, and the answer says so", async () => {
+    const answer = await publish({
+      ...aWorkflow("no-store").state("open").build(),
+      data: [seed("x")],
+    });
+
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { warnings: [{ path: "data", message: expect.stringContaining("not stored") }] },
+    });
   });
 
   test("of a redefined system flow do not change how definitions are read", async () => {

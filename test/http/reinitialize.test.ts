@@ -1,4 +1,4 @@
-import pg from "pg";
+import { Client } from "pg";
 import { expect, test } from "vitest";
 import { aComponent } from "../support/a-workflow.ts";
 import { startRuntime, type TestRuntime } from "../support/start-runtime.ts";
@@ -8,7 +8,7 @@ const readTask = (app: TestRuntime) => app.get("/api/v1/core/workflows/sys-tasks
 
 /** Behind the catalogue's back, as a restored backup or a careful hand would. */
 async function forgetEverything({ databaseUrl }: TestRuntime) {
-  const client = new pg.Client({ connectionString: databaseUrl });
+  const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query("delete from component");
   await client.end();

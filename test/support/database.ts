@@ -1,4 +1,4 @@
-import pg from "pg";
+import { Client } from "pg";
 import { inject, onTestFinished } from "vitest";
 import { databaseUrl, templateName } from "./postgres-server.ts";
 
@@ -27,7 +27,7 @@ export async function aDatabase(options?: { empty?: boolean }): Promise<string> 
 }
 
 async function onServer(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
     await client.query(sql);

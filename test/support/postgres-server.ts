@@ -6,7 +6,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
+import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbeddedPostgres } from "../../src/storage/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/storage/postgres/migrate.ts";
@@ -22,7 +22,7 @@ export const templateName = "millrace_template";
 export async function setup(project: TestProject) {
   const dataDir = await mkdtemp(join(tmpdir(), "millrace-test-"));
   const server = await startEmbeddedPostgres({ dataDir, fsync: false });
-  const client = new pg.Client({ connectionString: server.url });
+  const client = new Client({ connectionString: server.url });
   await client.connect();
   await client.query(`create database ${templateName}`);
   await client.end();

@@ -133,6 +133,14 @@ export async function findPostgres(cwd: string): Promise<number | undefined> {
   return pid > 1 && (await isServerOf(cluster, pid)) ? pid : undefined;
 }
 
+/** The database of the service that runs in `cwd`, for a test that wants to get in its way. */
+export async function embeddedUrl(cwd: string): Promise<string> {
+  const folder = join(cwd, ".millrace");
+  const password = (await readFile(join(folder, "postgres-password"), "utf8")).trim();
+  const port = (await readFile(join(folder, "postgres", "postmaster.pid"), "utf8")).split("\n")[3];
+  return `postgres://millrace:${password}@127.0.0.1:${port}/millrace`;
+}
+
 /** A number alone could be somebody else's by now; a server works in its cluster. */
 async function isServerOf(cluster: string, pid: number): Promise<boolean> {
   if (process.platform !== "linux") return isRunning(pid);

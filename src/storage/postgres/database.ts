@@ -81,6 +81,10 @@ export function openDatabase(options: DatabaseOptions): Database {
         throw asUnavailable(cause);
       });
       let broken: Error | undefined;
+      // The pool listens only while a client is idle. A connection lost in here is told by the
+      // statement that waits, or by the next one; without a listener it would end the process.
+      const onLost = (error: Error) => (broken = error);
+      client.on("error", onLost);
       try {
         await run(client, "begin");
         const result = await work({ query: (s, v) => run(client, s, v) });
@@ -96,6 +100,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         }
         throw cause;
       } finally {
+        client.off("error", onLost);
         client.release(broken);
       }
     },

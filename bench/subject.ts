@@ -1,0 +1,169 @@
+/** Starts the product for a benchmark and publishes the workload. */
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { startEmbeddedPostgres } from "../src/storage/embedded/embedded-postgres.ts";
+import { load, request } from "./load.ts";
+
+export interface Subject {
+  port: number;
+  url: string;
+  databaseUrl: string;
+  pid: number;
+  postgresPid: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * The built product (`npm run build`), in a process of its own, on a durable embedded PostgreSQL that
+ * belongs to the benchmark, so that the reference can use the same server.
+ */
+export async function startSubject(): Promise<Subject> {
+  const dataDir = await mkdtemp(join(tmpdir(), "millrace-bench-"));
+  const postgres = await startEmbeddedPostgres({ dataDir });
+  const port = 21_000 + Math.floor(Math.random() * 5000);
+  const profiler = process.env["BENCH_IMPORT"];
+  const child = spawn(
+    process.execPath,
+    [
+      ...(profiler === undefined ? [] : ["--import", profiler]),
+      fileURLToPath(new URL("../dist/cli/main.js", import.meta.url)),
+      "start",
+    ],
+    {
+      env: {
+        ...process.env,
+        DATABASE_URL: postgres.url,
+        MILLRACE_DATA_DIR: dataDir,
+        MILLRACE_HOST: "127.0.0.1",
+        MILLRACE_PORT: String(port),
+        MILLRACE_INIT_PORT: "0",
+        MILLRACE_LOG_LEVEL: "warn",
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line.includes("is running")) resolve();
+    });
+  });
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    databaseUrl: postgres.url,
+    pid: child.pid!,
+    postgresPid: postgres.pid,
+    async stop() {
+      const gone = new Promise((resolve) => {
+        child.once("exit", resolve);
+      });
+      child.kill("SIGTERM");
+      await gone;
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export const domain = "bench";
+export const flow = "approval";
+export const instancesPath = `/api/v1/${domain}/workflows/${flow}/instances`;
+
+const envelope = { domain, version: "1.0.0", flowVersion: "1.0.0", tags: ["bench"] };
+const labels = [{ label: "bench", language: "en" }];
+const names = "abcdefghij".split("").map((letter) => `member${letter.toUpperCase()}`);
+
+const payloadSchema = {
+  ...envelope,
+  key: "payload",
+  flow: "sys-schemas",
+  attributes: {
+    type: "workflow",
+    labels,
+    schema: {
+      type: "object",
+      required: names,
+      properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+    },
+  },
+};
+
+/** Two states and one manual transition that leads from each to the other. */
+const workflow = {
+  ...envelope,
+  key: flow,
+  flow: "sys-flows",
+  attributes: {
+    type: "F",
+    labels,
+    startTransition: { key: "start", target: "s0", triggerType: 0, versionStrategy: "Minor", labels },
+    states: [
+      ["s0", 1, "s1"],
+      ["s1", 2, "s0"],
+    ].map(([key, stateType, target]) => ({
+      key,
+      stateType,
+      versionStrategy: "Minor",
+      labels,
+      transitions: [
+        {
+          key: "approve",
+          target,
+          triggerType: 0,
+          versionStrategy: "Minor",
+          labels,
+          schema: { key: "payload", domain, flow: "sys-schemas", version: "1.0.0" },
+        },
+      ],
+    })),
+  },
+};
+
+export async function publishWorkload({ url }: Subject): Promise<void> {
+  for (const component of [payloadSchema, workflow]) {
+    const answer = await fetch(`${url}/api/v1/definitions/publish`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(component),
+    });
+    if (answer.status !== 200) throw new Error(await answer.text());
+  }
+}
+
+/** About 1 KB of data, different each time. */
+export function payload(): string {
+  const members = names.map((name) => [
+    name,
+    Math.random().toString(36).slice(2).padEnd(84, "x"),
+  ]);
+  return JSON.stringify({ attributes: Object.fromEntries(members) });
+}
+
+export async function startInstances({ port, url }: Subject, count: number): Promise<string[]> {
+  let left = count;
+  await load({
+    port,
+    connections: 64,
+    seconds: 600,
+    next: () => {
+      left -= 1;
+      return request("POST", `${instancesPath}/start?sync=true`, payload());
+    },
+    until: () => left <= 0,
+  });
+  const ids: string[] = [];
+  for (let page = 1; ids.length < count; page += 1) {
+    const list = await fetch(`${url}${instancesPath}?page=${page}&pageSize=100`);
+    const { items } = (await list.json()) as { items: { id: string }[] };
+    if (items.length === 0) break;
+    ids.push(...items.map((item) => item.id));
+  }
+  return ids;
+}
+
+export const anyOf = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!;

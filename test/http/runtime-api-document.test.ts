@@ -1,0 +1,84 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { expect, onTestFinished, test } from "vitest";
+import { StorageUnavailable } from "../../src/engine/storage-unavailable.ts";
+import { isDocumented, type ApiDocument } from "../../src/http/api-document.ts";
+import { createRuntimeServer } from "../../src/http/runtime-server.ts";
+import { createLog } from "../../src/log.ts";
+import { readComponentSchemas } from "../../src/runtime/component-schemas.ts";
+import { aWorkflow } from "../support/a-workflow.ts";
+import { startRuntime } from "../support/start-runtime.ts";
+
+/** All routes of the surface, without a database behind them. */
+function aRuntimeServer() {
+  const app = createRuntimeServer({
+    server: { appVersion: "1.2.3", log: createLog({ level: "silent" }) },
+    runtime: () => {
+      throw new StorageUnavailable("not started");
+    },
+    domain: "",
+    requireFlowVersion: true,
+    schemas: readComponentSchemas(),
+  });
+  onTestFinished(() => app.close());
+  return app;
+}
+
+interface Operation {
+  summary?: string;
+  tags?: string[];
+}
+
+test("the document has every route of the runtime API, and nothing else", async () => {
+  const app = aRuntimeServer();
+
+  const { paths } = (await app.inject("/openapi.json")).json<ApiDocument>();
+
+  const routes = app.routeList
+    .filter(isDocumented)
+    .map(({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, "{$1}")}`);
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(documented.toSorted()).toEqual(routes.toSorted());
+  expect(documented).toEqual(
+    expect.arrayContaining([
+      "POST /api/v1/definitions/publish",
+      "GET /api/v1/{domain}/workflows/{workflow}/instances",
+      "GET /api/v1/{domain}/workflows/{workflow}/instances/{instance}",
+    ]),
+  );
+});
+
+test("every operation of the API says what it does", async () => {
+  const app = aRuntimeServer();
+
+  const { paths } = (await app.inject("/openapi.json")).json<ApiDocument>();
+
+  const silent = Object.entries(paths)
+    .filter(([path]) => path.startsWith("/api/"))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods as Record<string, Operation>)
+        .filter(([, { summary, tags }]) => summary === undefined || tags === undefined)
+        .map(([method]) => `${method} ${path}`),
+    );
+  expect(silent).toEqual([]);
+});
+
+test("instances look as the document says", async () => {
+  const app = await startRuntime();
+  await app.publish(aWorkflow("loan").state("draft"));
+  const document = (await app.get("/openapi.json")).body as ApiDocument;
+  const ajv = new Ajv2020({ allErrors: true, strict: false });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: "api", ...document });
+  const validate = ajv.compile({ $ref: "api#/components/schemas/GetInstanceOutput" });
+  const path = "/api/v1/core/workflows/sys-flows/instances";
+
+  const one = (await app.get(`${path}/loan`)).body;
+  const { items } = (await app.get(path)).body as { items: unknown[] };
+
+  for (const output of [one, ...items]) {
+    expect(validate(output) ? [] : validate.errors).toEqual([]);
+  }
+});
