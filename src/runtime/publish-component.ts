@@ -6,12 +6,18 @@
  * is stored. On 409 the `data[]` part has still been processed.
  */
 import type { ComponentVersion } from "../engine/component.ts";
-import { ComponentKind, componentKinds, isComponentKind } from "../engine/component-kind.ts";
+import { normaliseWorkflow } from "../engine/definition/normalise-workflow.ts";
+import { ComponentKind, isComponentKind } from "../engine/component-kind.ts";
 import type { DefinitionChecker } from "../engine/definition/check-component.ts";
 import { errorsByPath, type Finding } from "../engine/definition/findings.ts";
 import { stringifyJson, toPlain, type JsonValue } from "../engine/exact-json.ts";
 import { problems } from "../engine/problems.ts";
-import type { Author, ComponentStore, NewComponentVersion } from "../storage/component-store.ts";
+import type { Author, InstanceState } from "../engine/instance.ts";
+import type {
+  ComponentStore,
+  NewComponentVersion,
+  SeedInstance,
+} from "../storage/component-store.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 export interface PublishPorts {
@@ -61,8 +67,10 @@ export async function publishComponent(
   }
 
   const seeds = seedsOf(root, body as SeedBody);
+  const instances = await seedInstancesOf(ports, root, body as SeedBody, conflict);
   const outcome = await ports.components.publish(
     conflict ? seeds : [root, ...seeds],
+    instances,
     options.author,
   );
   ports.catalogue.add(outcome.stored);
@@ -125,8 +133,8 @@ const seededKind = ({ kind, key }: NewComponentVersion): ComponentKind | undefin
 /** Seeds nobody stores are told of. */
 function idleData(root: NewComponentVersion, { data }: SeedBody): Finding[] {
   const count = data?.length ?? 0;
-  if (count === 0 || seededKind(root) !== undefined) return [];
-  const message = `Only system flows (${componentKinds.join(", ")}) have seed records; ${count === 1 ? "this one is" : `these ${count} are`} not stored.`;
+  if (count === 0 || root.kind === ComponentKind.flow) return [];
+  const message = `Only workflows (${ComponentKind.flow}) have seed records; ${count === 1 ? "this one is" : `these ${count} are`} not stored.`;
   return [{ path: "data", message }];
 }
 
@@ -143,4 +151,43 @@ function seedsOf(root: NewComponentVersion, body: SeedBody): NewComponentVersion
     tags: item.tags ?? [],
     attributesText: stringifyJson(item.attributes),
   }));
+}
+
+/** Seeds of any other workflow are instances of it, at rest in its initial state. */
+async function seedInstancesOf(
+  ports: PublishPorts,
+  root: NewComponentVersion,
+  { data = [] }: SeedBody,
+  conflict: boolean,
+): Promise<SeedInstance[]> {
+  const { domain, kind, key: flow, version } = root;
+  if (data.length === 0 || kind !== ComponentKind.flow || seededKind(root) !== undefined) return [];
+  // On a conflict the body's definition counts for nothing: the published one is the truth.
+  const attributes = conflict ? await publishedAttributes(ports, root) : root.attributesText;
+  const { states, initialState } = normaliseWorkflow({
+    key: flow,
+    domain,
+    version,
+    attributes: JSON.parse(attributes) as Record<string, unknown>,
+  });
+  const { key, type, subType } = states.get(initialState)!;
+  const state: InstanceState = { key, type, subType };
+  return data.map((item) => ({
+    domain,
+    flow,
+    flowVersion: version,
+    state,
+    key: item.key,
+    version: item.version,
+    tags: item.tags ?? [],
+    dataText: stringifyJson(item.attributes),
+  }));
+}
+
+async function publishedAttributes(
+  ports: PublishPorts,
+  root: NewComponentVersion,
+): Promise<string> {
+  const found = await ports.catalogue.find(root, root.version);
+  return (await ports.catalogue.load(found!)).attributesText;
 }

@@ -34,9 +34,9 @@ export async function dataAtVersion(
 
 function withDeltas(instance: Instance, deltas: readonly StoredDelta[]): Instance {
   let data: JsonValue | undefined;
-  for (const { delta } of deltas) {
+  for (const { delta, replaces } of deltas) {
     const value = parseJson(delta);
-    data = data === undefined ? value : mergeData(data, value);
+    data = data === undefined || replaces ? value : mergeData(data, value);
   }
   const last = deltas.at(-1);
   return {

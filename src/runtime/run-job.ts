@@ -8,7 +8,7 @@ import type { TaskFailure } from "../engine/task-failure.ts";
 import { admit, aliases } from "../engine/transition/admit.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import { findTransition, resumeRun, type QueuedRequest } from "../engine/transition/checkpoint.ts";
-import { nothingPending, type Program, type Run } from "../engine/transition/run.ts";
+import { noPayload, nothingPending, type Program, type Run } from "../engine/transition/run.ts";
 import type { Job, JobStore } from "../storage/job-store.ts";
 import { executeRun, Overtaken, type Executed, type ExecutePorts } from "./execute-run.ts";
 import { queuedRunIn } from "./job-runner.ts";
@@ -191,7 +191,7 @@ function prepareTimer(
     kind: admitted.kind,
     transitionKey: admitted.transition.key,
     trigger: "scheduled",
-    payload: { attributes: undefined, tags: [], stage: undefined },
+    payload: noPayload,
     author: { actor: undefined, behalfOf: undefined },
     headers: {},
     idempotencyKey: undefined,

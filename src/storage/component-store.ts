@@ -1,10 +1,5 @@
+import type { Author, InstanceState } from "../engine/instance.ts";
 import type { Component, ComponentAddress, ComponentVersion } from "../engine/component.ts";
-
-/** Who writes: recorded on what is written. */
-export interface Author {
-  actor: string | undefined;
-  behalfOf: string | undefined;
-}
 
 export interface NewComponentVersion extends ComponentAddress {
   version: string;
@@ -12,6 +7,18 @@ export interface NewComponentVersion extends ComponentAddress {
   /** Joined to the tags the component has already. */
   tags: string[];
   attributesText: string;
+}
+
+/** A record of master data that a workflow brings along: an instance that no transition started. */
+export interface SeedInstance {
+  domain: string;
+  flow: string;
+  flowVersion: string;
+  state: InstanceState;
+  key: string;
+  version: string;
+  tags: string[];
+  dataText: string;
 }
 
 export interface PublishOutcome {
@@ -24,10 +31,14 @@ export interface PublishOutcome {
 /** What the runtime needs to keep definitions. One implementation: PostgreSQL. */
 export interface ComponentStore {
   /**
-   * Stores the versions that do not exist yet, all of them or none. Publishes of all nodes follow
+   * Stores the versions and the seeds that do not exist yet, all of them or none. Publishes of all nodes follow
    * each other: of two simultaneous calls with the same version exactly one stores it.
    */
-  publish(versions: NewComponentVersion[], author: Author): Promise<PublishOutcome>;
+  publish(
+    versions: NewComponentVersion[],
+    seeds: SeedInstance[],
+    author: Author,
+  ): Promise<PublishOutcome>;
 
   /** The versions that came after `revision`, oldest first, and the revision they lead to. */
   changesSince(revision: number): Promise<{ revision: number; versions: ComponentVersion[] }>;

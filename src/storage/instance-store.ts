@@ -72,6 +72,8 @@ export interface StoredDelta {
   entityEtag: string;
   /** JSON text. */
   delta: string;
+  /** It is the whole, not a part to be merged. */
+  replaces: boolean;
 }
 
 export interface RepeatOf {

@@ -451,11 +451,8 @@ describe("seed records", () => {
     expect(await read("sys-flows", "sys-tasks", "1.2.0")).toMatchObject({ status: 404 });
   });
 
-  test("of anything but a system flow are not stored, and the answer says so", async () => {
-    const answer = await publish({
-      ...aWorkflow("no-store").state("open").build(),
-      data: [seed("x")],
-    });
+  test("of anything but a workflow are not stored, and the answer says so", async () => {
+    const answer = await publish({ ...task("no-store"), data: [seed("x")] });
 
     expect(answer).toMatchObject({
       status: 200,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { aSchema, aWorkflow } from "./a-workflow.ts";
+import { aSchema, aWorkflow, hook } from "./a-workflow.ts";
 import { publishPath, startRuntime } from "./start-runtime.ts";
 
 test("what the builder makes is published without a warning", async () => {
@@ -11,7 +11,7 @@ test("what the builder makes is published without a warning", async () => {
     .start("apply", { schema: "request" })
     .state("draft", { subType: "human" })
     .transition("submit", { to: "scoring", annotations: { "ui/priority": "1" } })
-    .transition("remind", { timer: "TimeSpan.FromHours(1)" })
+    .transition("remind", { timer: "PT1H", onExecutionTasks: hook("note") })
     .state("scoring")
     .transition("small", { to: "done", rule: "context.Instance.Data.amount <= 1000" })
     .transition("else", { to: "draft", otherwise: true })

@@ -28,8 +28,8 @@ export interface TransitionOptions {
   rule?: string;
   /** Makes it automatic: the default when no rule holds. */
   otherwise?: true;
-  /** Makes it scheduled: an expression that yields the moment. */
-  timer?: string;
+  /** Makes it scheduled: an ISO 8601 duration or instant, or a script that yields one. */
+  timer?: string | object;
   /** Key of the schema the payload has to satisfy. */
   schema?: string;
   [member: string]: unknown;
@@ -178,13 +178,16 @@ function transitionOf(key: string, options: TransitionOptions, domain: string): 
     triggerType: isAutomatic ? "automatic" : timer === undefined ? "manual" : "scheduled",
     ...(otherwise === true ? { triggerKind: "default" } : {}),
     ...(rule === undefined ? {} : { rule: expression(rule) }),
-    ...(timer === undefined ? {} : { timer: expression(timer) }),
+    ...(timer === undefined ? {} : { timer: timerOf(timer) }),
     ...(schema === undefined ? {} : { schema: schemaRef(schema, domain) }),
     versionStrategy: "Patch",
     labels: labelled(key),
     ...more,
   };
 }
+
+const timerOf = (timer: string | object) =>
+  typeof timer === "string" ? { encoding: "NAT", code: timer } : timer;
 
 const timeoutOf = (key: string, { to, after }: { to: string; after: string }) => ({
   key,
@@ -201,6 +204,16 @@ export const expression = (code: string) => ({
   encoding: "NAT",
   code,
 });
+
+/** Tasks of a hook: one after the other, those in one list side by side. */
+export const hook = (...groups: (string | string[])[]) =>
+  groups.flatMap((group, i) =>
+    [group].flat().map((key) => ({
+      order: i + 1,
+      task: { key, domain: defaultDomain, flow: "sys-tasks", version: "latest" },
+      mapping: { type: "G" },
+    })),
+  );
 
 const schemaRef = (key: string, domain: string) => ({
   key,

@@ -25,6 +25,7 @@ export const aliases = {
   updateData: "update-parent-data",
   timeout: "$timeout",
 } as const;
+const aliasNames: ReadonlySet<string> = new Set(Object.values(aliases));
 
 export function admit(
   workflow: Workflow,
@@ -34,7 +35,7 @@ export function admit(
 ): Admitted | Problem {
   const found = resolve(workflow, instance, key);
   if (isTerminal(instance.status)) return terminal(instance);
-  if (isBlockedByBusy(instance, found)) {
+  if (actor === "user" && isBlockedByBusy(instance, key, found)) {
     return problems.instanceBusy({ instance: instance.id }, { target: instance.id });
   }
   if (found === undefined) return unavailable(workflow, instance, key);
@@ -44,9 +45,13 @@ export function admit(
 const terminal = (instance: Instance): Problem =>
   problems.instanceTerminal({ instance: instance.id, status: instance.status });
 
-/** Cancel, exit, timeout and updateData pass a Busy instance; everything else waits its turn. */
-const isBlockedByBusy = (instance: Instance, found: Admitted | undefined) =>
-  instance.status === "B" && (found === undefined || !isSpecial(found.kind));
+/**
+ * Cancel, exit, timeout and updateData pass a Busy instance; everything else waits its turn. A timer
+ * has waited already, unless the state itself is a busy one: there it is what the instance waits for.
+ */
+const isBlockedByBusy = (instance: Instance, key: string, found: Admitted | undefined) =>
+  instance.status === "B" &&
+  (found === undefined ? !aliasNames.has(key.toLowerCase()) : !isSpecial(found.kind));
 
 export const isSpecial = (kind: HopKind): boolean =>
   kind === "cancel" || kind === "exit" || kind === "updateData" || kind === "timeout";

@@ -258,6 +258,7 @@ const outputRefused = (task: string, errors: readonly SchemaError[]): TaskFailur
 
 function decideNext(run: Run, tools: Tools): Advance {
   if (ends(run)) return settled(finish(run, tools));
+  if (runsBesideAnother(run)) return rest(run, [], tools);
   const state = currentState(run);
   if (state.subFlow !== undefined) {
     return settled(
@@ -283,6 +284,10 @@ function decideNext(run: Run, tools: Tools): Advance {
 /** Cancel and exit end the instance wherever they lead; a finish state ends it however it is reached. */
 const ends = ({ hop, instance }: Run) =>
   hop.kind === "cancel" || hop.kind === "exit" || instance.current.type === "finish";
+
+/** updateData beside a run that is under way: that one evaluates the rules when it gets there. */
+const runsBesideAnother = (run: Run) =>
+  run.hop.kind === "updateData" && run.instance.status === "B" && restingStatus(run) !== "B";
 
 /** In declaration order, the default last. */
 export function automaticOf(state: State): readonly Transition[] {

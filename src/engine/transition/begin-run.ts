@@ -2,6 +2,7 @@ import type { TriggerType } from "../definition/enumerations.ts";
 import type { Transition } from "../definition/model.ts";
 import type { Author, Instance } from "../instance.ts";
 import {
+  noPayload,
   nothingPending,
   type HopKind,
   type Payload,
@@ -73,7 +74,7 @@ export function beginHop(
   return {
     ...run,
     instance: { ...run.instance, lastSeq: seq },
-    payload: first ? run.payload : { attributes: undefined, tags: [], stage: undefined },
+    payload: first ? run.payload : noPayload,
     hop: { kind, transition, trigger, seq, recordId, from, startedAt },
     phase: "mapping",
     group: 0,

@@ -8,6 +8,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../exact-json.ts"
 import type { Author, Instance } from "../instance.ts";
 import { resolveSpecial } from "./admit.ts";
 import {
+  noPayload,
   nothingPending,
   type HopKind,
   type Payload,
@@ -127,7 +128,7 @@ export function resumeRun(
   return {
     program,
     instance,
-    payload: request.payload,
+    payload: stored.depth === 1 ? request.payload : noPayload,
     author: request.author,
     headers: request.headers,
     idempotencyKey: request.idempotencyKey,

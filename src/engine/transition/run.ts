@@ -49,6 +49,8 @@ export interface Payload {
   readonly stage: string | undefined;
 }
 
+export const noPayload: Payload = { attributes: undefined, tags: [], stage: undefined };
+
 export interface Hop {
   readonly kind: HopKind;
   readonly transition: Transition;

@@ -4,10 +4,15 @@ import { catalogueRevision, componentChanges } from "./component-changes.ts";
 import type { Database } from "./database.ts";
 import { findComponent, findComponentAddress } from "./find-component.ts";
 import { publishComponents } from "./publish-components.ts";
+import { seedInstance } from "./seed-instance.ts";
 
 export const createComponentStore = (database: Database, ids: Ids): ComponentStore => ({
-  publish: (versions, author) =>
-    database.transaction((queries) => publishComponents(queries, ids, versions, author)),
+  publish: (versions, seeds, author) =>
+    database.transaction(async (queries) => {
+      const outcome = await publishComponents(queries, ids, versions, author);
+      for (const seed of seeds) await seedInstance(queries, ids, seed, author);
+      return outcome;
+    }),
   changesSince: (revision) => componentChanges(database, revision),
   revision: () => catalogueRevision(database),
   find: (componentId, version) => findComponent(database, componentId, version),

@@ -5,7 +5,8 @@
 import type { ComponentVersion } from "../../engine/component.ts";
 import { compareVersions } from "../../engine/version.ts";
 import type { Ids } from "../../ids.ts";
-import type { Author, NewComponentVersion, PublishOutcome } from "../component-store.ts";
+import type { Author } from "../../engine/instance.ts";
+import type { NewComponentVersion, PublishOutcome } from "../component-store.ts";
 import type { Queries } from "./database.ts";
 
 const lockCatalogue = {

@@ -5,10 +5,11 @@ import type { Queries } from "./database.ts";
 const byInstance = {
   name: "read-deltas",
   text: `
-    select seq, -1 as index, data_version as version, entity_etag as "entityEtag", body as delta
+    select seq, -1 as index, data_version as version, entity_etag as "entityEtag", body as delta,
+      false as replaces
     from transition_record where instance_id = $1 and data_version is not null
     union all
-    select record_seq, index, version, entity_etag, delta from data_change where instance_id = $1
+    select record_seq, index, version, entity_etag, delta, replaces from data_change where instance_id = $1
     order by seq, index`,
 };
 

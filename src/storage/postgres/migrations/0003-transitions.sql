@@ -37,7 +37,8 @@ create unique index transition_record_idempotency
   on transition_record (instance_id, transition_key, idempotency_key)
   where idempotency_key is not null;
 
--- What tasks merged into the data after the record's own body, in order.
+-- Further changes of the data, in order: what tasks merged after their record's own body, and the
+-- versions of seed records, which replace what was there and have no record (`record_seq` 0).
 create table data_change (
   instance_id uuid not null,
   record_seq integer not null,
@@ -45,6 +46,7 @@ create table data_change (
   version text not null,
   entity_etag text not null,
   delta text not null,
+  replaces boolean not null default false,
   primary key (instance_id, record_seq, index)
 );
 
