@@ -101,7 +101,13 @@ const workflow = {
   attributes: {
     type: "F",
     labels,
-    startTransition: { key: "start", target: "s0", triggerType: 0, versionStrategy: "Minor", labels },
+    startTransition: {
+      key: "start",
+      target: "s0",
+      triggerType: 0,
+      versionStrategy: "Minor",
+      labels,
+    },
     states: [
       ["s0", 1, "s1"],
       ["s1", 2, "s0"],
@@ -137,10 +143,7 @@ export async function publishWorkload({ url }: Subject): Promise<void> {
 
 /** About 1 KB of data, different each time. */
 export function payload(): string {
-  const members = names.map((name) => [
-    name,
-    Math.random().toString(36).slice(2).padEnd(84, "x"),
-  ]);
+  const members = names.map((name) => [name, Math.random().toString(36).slice(2).padEnd(84, "x")]);
   return JSON.stringify({ attributes: Object.fromEntries(members) });
 }
 

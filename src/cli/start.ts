@@ -95,6 +95,22 @@ function stopOnSignal(log: Log, stop: () => Promise<void>): void {
   };
   process.on("SIGINT", end);
   process.on("SIGTERM", end);
+  whenNpmIsGone(() => end("SIGTERM"));
+}
+
+/**
+ * npm passes a SIGTERM on to the shell between it and us, and that shell dies without telling us:
+ * we would run on with nobody knowing. Our parent changes then.
+ */
+function whenNpmIsGone(tell: () => void): void {
+  if (process.env["npm_lifecycle_event"] === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    tell();
+  }, 500);
+  timer.unref();
 }
 
 function refuseEmbeddedInProduction({ config }: LoadedConfig, flags: StartFlags): void {

@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import { Type } from "./schema.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 

@@ -1,5 +1,5 @@
 /** The instance list: the query's text in, `{ links, items }` out. */
-import { Type } from "typebox";
+import { Type } from "./schema.ts";
 import {
   maxPage,
   maxPageSize,

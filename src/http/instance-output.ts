@@ -2,7 +2,7 @@
  * `GetInstanceOutput` as it goes over the wire. The instance's data is JSON text already and is
  * passed through untouched: nothing is parsed on the way out, and numbers stay as they were sent.
  */
-import { Type } from "typebox";
+import { Type } from "./schema.ts";
 import { stateSubType, stateType } from "../engine/definition/enumerations.ts";
 import { InstanceStatus, type Instance } from "../engine/instance.ts";
 

@@ -1,8 +1,10 @@
 /** What a start or a transition asks, read from the request. */
 import type { FastifyRequest } from "fastify";
+import type { JsonValue } from "../engine/exact-json.ts";
 import { masked, isSecretName } from "../engine/mask-secrets.ts";
 import { PayloadError, resolvePayload } from "../engine/payload-mode.ts";
 import { problems } from "../engine/problems.ts";
+import { findUnstorable, mayBeUnstorable } from "../engine/storable-json.ts";
 import type { Author } from "../engine/instance.ts";
 import type { Payload } from "../engine/transition/run.ts";
 import { requestContextOf } from "./request-context.ts";
@@ -15,6 +17,8 @@ export interface InstanceRequest {
   roles: readonly string[];
   headers: Readonly<Record<string, string>>;
   traceId: string;
+  /** On the process's own clock (`performance.now`). */
+  receivedAt: number;
   /** Aborted when the caller has gone. Made when asked for: one per request would be felt. */
   signal: () => AbortSignal;
 }
@@ -26,21 +30,35 @@ export function readInstanceRequest(
   kind: "start" | "transition",
 ): InstanceRequest {
   const { caller } = request;
+  refuseUnstorable(request);
   const resolved = resolvePayload(request.body, payloadModeOf(request), kind);
   if (resolved instanceof PayloadError) {
     const count = Object.values(resolved.errors).flat().length;
     throw problems.requestInvalid({ part: "body", count }, { errors: resolved.errors });
   }
   const { key, tags = [], stage, attributes } = resolved;
+  const { trace, receivedAt } = requestContextOf(request.raw);
   return {
     key,
     payload: { attributes, tags, stage },
     author: { actor: caller.actor, behalfOf: caller.behalfOf },
     roles: caller.roles,
     headers: withoutSecrets(caller.headers),
-    traceId: requestContextOf(request.raw).trace.traceId,
+    traceId: trace.traceId,
+    receivedAt,
     signal: () => request.signal,
   };
+}
+
+function refuseUnstorable({ body, rawBody, headers }: FastifyRequest): void {
+  if (rawBody === undefined) return;
+  // A form has its own escapes; it is always looked at closely.
+  const isJson = headers["content-type"]?.toLowerCase().includes("json") === true;
+  if (isJson && !mayBeUnstorable(rawBody)) return;
+  const found = findUnstorable(body as JsonValue);
+  if (found === undefined) return;
+  const errors = { [found.path === "" ? "body" : found.path]: [found.reason] };
+  throw problems.requestInvalid({ part: "body", count: 1 }, { errors });
 }
 
 export function payloadModeOf(request: FastifyRequest): string | undefined {

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { Type } from "typebox";
+import { Type } from "./schema.ts";
 import type { Component } from "../engine/component.ts";
 import { isComponentKind, type ComponentKind } from "../engine/component-kind.ts";
 import { stringifyJson } from "../engine/exact-json.ts";
@@ -16,7 +16,7 @@ import {
   instanceOutput,
   type InstanceOutput,
 } from "./instance-output.ts";
-import type { Query } from "./query-string.ts";
+import { versionIn, type Query } from "./query-string.ts";
 
 const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
 const InstancePath = Type.Object({
@@ -120,9 +120,6 @@ const fullOutput = (instance: Instance): InstanceOutput => {
   output.metadata.incident.totalCount = instance.incidentCount;
   return { ...output, extensionsText: "{}" };
 };
-
-/** `+` in a query is a space, and no version has one: `1.0.0-pkg.2.1.0+hr` may be sent as it is. */
-const versionIn = (version: string | undefined) => version?.replaceAll(" ", "+");
 
 /** The version's own tag, and what further versions change on the record. */
 const definitionTag = ({ id, entityEtag, modifiedAt, tags, ...component }: Component): string =>

@@ -47,3 +47,7 @@ function decode(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** `+` in a query is a space, and no version has one: `1.0.0-pkg.2.1.0+hr` may be sent as it is. */
+export const versionIn = (version: string | undefined): string | undefined =>
+  version?.replaceAll(" ", "+");

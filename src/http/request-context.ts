@@ -10,6 +10,8 @@ import { traceContextOf, type TraceContext } from "./trace-context.ts";
 export interface RequestContext {
   requestId: string;
   trace: TraceContext;
+  /** On the process's own clock (`performance.now`). */
+  receivedAt: number;
 }
 
 const contextKey = Symbol("requestContext");
@@ -27,6 +29,7 @@ export function newRequestContext(headers: IncomingMessage["headers"] = {}): Req
   return {
     requestId: typeof given === "string" && acceptableId.test(given) ? given : randomUUID(),
     trace: traceContextOf(first(headers["traceparent"]), first(headers["tracestate"])),
+    receivedAt: performance.now(),
   };
 }
 

@@ -1,11 +1,12 @@
 import type { FastifyReply } from "fastify";
-import { Type } from "typebox";
+import { Type } from "./schema.ts";
 import { isComponentKind } from "../engine/component-kind.ts";
 import { problems } from "../engine/problems.ts";
 import type { Outcome } from "../runtime/instances.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 import { readInstanceRequest } from "./instance-request.ts";
+import { versionIn } from "./query-string.ts";
 import { historyJson, outcomeJson, workflowHeader } from "./transition-output.ts";
 
 const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
@@ -84,7 +85,8 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
     },
     async (request, reply) => {
       const { domain, workflow } = request.params;
-      const { version, sync = false } = request.query;
+      const { sync = false } = request.query;
+      const version = versionIn(request.query.version);
       refuseSystemFlow(domain, workflow);
       const asked = readInstanceRequest(request, "start");
       const wanted = { domain, workflow, version, sync };
@@ -120,9 +122,10 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
     { schema: { summary: "History of an instance, oldest first", tags, params: InstancePath } },
     async (request, reply) => {
       const { domain, workflow, instance: reference } = request.params;
-      const { instances } = runtime();
+      const { instances, refuseUnknownWorkflow } = runtime();
       const instance = await instances.find({ domain, flow: workflow, reference });
       if (instance === undefined) {
+        if (!isComponentKind(workflow)) await refuseUnknownWorkflow(domain, workflow);
         throw problems.instanceNotFound({ domain, workflow, instance: reference });
       }
       const records = await instances.records(instance.id);

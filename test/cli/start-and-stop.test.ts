@@ -170,6 +170,22 @@ describe("a service on the embedded database", () => {
   });
 });
 
+test.runIf(process.platform !== "win32")(
+  "a service whose shell between npm and it is ended stops by itself",
+  async () => {
+    const cwd = await aFolder();
+    const env = { npm_lifecycle_event: "start" };
+    const service = await startService([], { cwd, env, throughShell: true });
+    const postgres = (await findPostgres(cwd))!;
+
+    service.kill("SIGTERM"); // as npm does: to the shell alone
+
+    await eventually(async () => expect(await isRunning(postgres)).toBe(false));
+    await expect(access(join(cwd, ".millrace", "postgres", "postmaster.pid"))).rejects.toThrow();
+    expect(service.stdout()).toMatch(/"Stopping"[^]*"Stopped"/);
+  },
+);
+
 test("a port in use is one clear message, and nothing has been started", async () => {
   const cwd = await aFolder();
   const other = createServer().listen(0, "127.0.0.1");

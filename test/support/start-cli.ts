@@ -19,6 +19,8 @@ export interface CliOptions {
   cwd: string;
   uid?: number;
   gid?: number;
+  /** With a shell in between that waits for it, as npm's scripts have. */
+  throughShell?: boolean;
   /** Who cleans up: the running test unless given. */
   atEnd?: (cleanUp: () => Promise<void>) => void;
 }
@@ -55,9 +57,12 @@ export async function aFolder(
 }
 
 export function startCli(args: string[], options: CliOptions): Cli {
-  const { cwd, env = {}, atEnd = onTestFinished, ...user } = options;
+  const { cwd, env = {}, atEnd = onTestFinished, throughShell = false, ...user } = options;
   const { PATH = "", TMPDIR = tmpdir() } = process.env;
-  const child = spawn(process.execPath, ["--import", tsx, main, ...args], {
+  const line = [process.execPath, "--import", tsx, main, ...args];
+  // The second command keeps the shell from becoming the first.
+  const [command = "", ...rest] = throughShell ? ["sh", "-c", '"$@"; exit', "sh", ...line] : line;
+  const child = spawn(command, rest, {
     ...user,
     cwd,
     env: { PATH, TMPDIR, HOME: cwd, ...env },
