@@ -128,6 +128,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         jobLeaseSeconds: config["WorkflowExecution.TransitionJobLockLeaseSeconds"],
         claimsJobs: roles.has("worker"),
         enforceRoles: config["Authorization.EnforceTransitionRoles"],
+        startOnExistingKey: config["Instances.StartOnExistingKey"],
         faultPoint: options.faultPoint,
         tasks: options.tasks,
         scripts: options.scripts,

@@ -126,13 +126,21 @@ export const problems = catalogue({
     detail: (f: { transition: string; workflow: string }) =>
       `Workflow '${f.workflow}' has no transition '${f.transition}'. Use a key that its definition has.`,
   },
-  transitionQueued: {
+  ruleFailed: {
+    status: 400,
+    prefix: "validation",
+    code: "Transition:100007",
+    title: "Bad Request",
+    detail: (f: { transition: string; reason: string }) =>
+      `The rule that chooses the schema of the transition '${f.transition}' failed: ${f.reason} Send other data, or publish a corrected version of the workflow.`,
+  },
+  overtaken: {
     status: 409,
     prefix: "conflict",
     code: "Transition:100009",
     title: "Conflict",
     detail: (f: { transition: string; instance: string }) =>
-      `The transition '${f.transition}' of instance '${f.instance}' has just been made by another request. Read the instance and decide again.`,
+      `Instance '${f.instance}' was changed by another request while the transition '${f.transition}' was on its way. Read the instance and decide again.`,
   },
   triggerNotAllowed: {
     status: 403,

@@ -6,16 +6,19 @@ import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
-import { admit, isSpecial, type Actor, type Admitted } from "../engine/transition/admit.ts";
+import { admit, isSpecial, resolveSpecial, type Admitted } from "../engine/transition/admit.ts";
+import { errorsInMerge } from "../engine/transition/advance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
 import { nothingPending, type Payload, type Program } from "../engine/transition/run.ts";
-import { rolesAllow } from "../engine/role-gate.ts";
 import { checkPayload } from "./check-payload.ts";
-import { executeRun } from "./execute-run.ts";
+import { checkRoles } from "./check-roles.ts";
+import { executeRun, type JobExecution } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
 import { loadProgram } from "./load-program.ts";
+import { outcomeOfJob } from "./outcome-of-job.ts";
 import { dataUpTo } from "./read-data.ts";
+import { scriptContext } from "./script-context.ts";
 
 export interface TransitionRequest {
   domain: string;
@@ -31,6 +34,8 @@ export interface TransitionRequest {
   /** Masked. */
   headers: Readonly<Record<string, string>>;
   traceId: string | undefined;
+  /** On the process's own clock (`performance.now`). */
+  receivedAt: number;
   /** Aborted when the caller has gone: no need to wait for an outcome to repeat then. */
   signal: () => AbortSignal;
 }
@@ -50,48 +55,54 @@ async function attempt(
   ports: InstancePorts,
   request: TransitionRequest,
 ): Promise<Outcome | "again"> {
-  const { domain, workflow: flow, transitionKey, idempotencyKey } = request;
+  const { domain, workflow: flow, idempotencyKey } = request;
   const instance = await ports.store.find({ domain, flow, reference: request.instance });
   if (instance === undefined) {
     await loadProgram(ports.catalogue, { domain, workflow: flow, version: undefined });
     throw problems.instanceNotFoundToChange({ domain, workflow: flow, instance: request.instance });
-  }
-  if (idempotencyKey !== undefined) {
-    const repeated = await repeatOf(ports, request, instance, idempotencyKey);
-    if (repeated !== undefined) return repeated;
   }
   const program = await loadProgram(ports.catalogue, {
     domain,
     workflow: flow,
     version: instance.flowVersion,
   });
+  if (idempotencyKey !== undefined) {
+    const repeated = await repeatOf(ports, program, request, instance, idempotencyKey);
+    if (repeated !== undefined) return repeated;
+  }
   const admitted = admitOrThrow(ports, program, instance, request);
-  await checkPayload(ports, admitted.transition, request.payload.attributes);
+  const { transition, kind } = admitted;
+  await checkRoles(ports, transition, instance, request);
   const queued: QueuedRequest = {
-    kind: admitted.kind,
-    transitionKey: admitted.transition.key,
+    kind,
+    transitionKey: transition.key,
     trigger: admitted.trigger,
     payload: request.payload,
     author: request.author,
     headers: request.headers,
     idempotencyKey,
   };
+  await checkPayload(ports, transition, request.payload.attributes, () =>
+    scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
+  );
   const underWay = ports.inFlight.current(instance.id);
   if (underWay !== undefined) {
     const same =
       idempotencyKey !== undefined &&
       underWay.idempotencyKey === idempotencyKey &&
-      underWay.transitionKey === transitionKey;
-    if (!same && !isSpecial(admitted.kind)) throw busy(instance);
+      underWay.transitionKey === transition.key;
+    if (underWay.blocks && !same && !isSpecial(kind)) throw busy(instance);
     await underWay.ended;
     return "again";
   }
-  const flight = { transitionKey, idempotencyKey };
-  return ports.inFlight.enter(instance.id, flight, () =>
+  const flight = { transitionKey: transition.key, idempotencyKey, blocks: kind !== "updateData" };
+  const changed = await ports.inFlight.enter(instance.id, flight, () =>
     request.sync
       ? changeNow(ports, program, instance, admitted, queued, request)
-      : acceptChange(ports, instance, admitted, queued),
+      : acceptChange(ports, program, instance, admitted, queued, request),
   );
+  // Outside of the flight: the database says that the instance is Busy, and a cancel may come.
+  return changed !== "again" && "job" in changed ? outcomeOfJob(ports, changed) : changed;
 }
 
 function admitOrThrow(
@@ -100,22 +111,32 @@ function admitOrThrow(
   instance: Instance,
   request: TransitionRequest,
 ): Admitted {
-  const { transitionKey: key, author, roles } = request;
-  const actor: Actor = "user";
-  const admitted = admit(workflow, instance, key, actor);
-  if (admitted instanceof Problem) {
-    // Made by another request that was under way when this one arrived: a conflict, not a mistake.
-    const gone = admitted.code === problems.transitionNotAvailable.row.code;
-    if ((gone || instance.status === "C") && ports.inFlight.wasJustMade(instance.id, key)) {
-      throw problems.transitionQueued({ transition: key, instance: instance.id });
-    }
-    throw admitted;
+  const { transitionKey: transition, receivedAt } = request;
+  const admitted = admit(workflow, instance, transition, "user");
+  if (!(admitted instanceof Problem)) return admitted;
+  // The state the caller knew was left while the request was on its way: a conflict, not a mistake.
+  if (dependsOnState.has(admitted.code) && changedSince(ports, instance, receivedAt)) {
+    throw problems.overtaken({ transition, instance: instance.id }, { target: instance.id });
   }
-  const { transition } = admitted;
-  if (ports.enforceRoles && !rolesAllow(transition.roles, { roles, author, instance })) {
-    throw problems.roleDenied({ what: `the transition '${transition.key}'` });
-  }
-  return admitted;
+  throw admitted;
+}
+
+const dependsOnState: ReadonlySet<string> = new Set(
+  [
+    problems.instanceTerminal,
+    problems.transitionNotAvailable,
+    problems.sharedNotAvailable,
+    problems.specialNotAvailable,
+  ].map((problem) => problem.row.code),
+);
+
+/** Exact for what this process did; for the other nodes by the clocks, to the millisecond. */
+function changedSince({ inFlight }: InstancePorts, instance: Instance, receivedAt: number) {
+  const received = Date.now() - (performance.now() - receivedAt);
+  return (
+    inFlight.endedSince(instance.id, receivedAt) ||
+    (instance.modifiedAt !== undefined && instance.modifiedAt.getTime() > received)
+  );
 }
 
 const busy = (instance: Instance) =>
@@ -128,19 +149,20 @@ async function changeNow(
   { transition, kind }: Admitted,
   queued: QueuedRequest,
   { traceId }: TransitionRequest,
-): Promise<Outcome | "again"> {
+): Promise<Outcome | JobExecution | "again"> {
   const run = beginRun({ ...queued, program, instance, transition }, ports.tools);
   const executed = await executeRun(ports, {
     run,
     stored: instance,
-    jobId: undefined,
+    job: undefined,
     request: queued,
     traceId,
-    signal: undefined,
   });
   switch (executed.kind) {
     case "done":
       return { instance: executed.instance, accepted: false };
+    case "becameJob":
+      return executed.execution;
     case "refused":
       throw new PayloadRejected(transition.key, executed.errors);
     default:
@@ -154,10 +176,17 @@ async function changeNow(
 /** Status and job are one write: a 202 means that the work cannot be lost. */
 async function acceptChange(
   ports: InstancePorts,
+  program: Program,
   instance: Instance,
-  { kind }: Admitted,
+  { kind, transition }: Admitted,
   queued: QueuedRequest,
+  { traceId }: TransitionRequest,
 ): Promise<Outcome | "again"> {
+  // What a mapping will make of the payload is not known yet.
+  if (transition.mapping === undefined) {
+    const errors = errorsInMerge(program, instance, queued.payload.attributes);
+    if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
+  }
   // updateData runs beside whatever else runs: it leaves the status as it is.
   const status = kind === "updateData" ? instance.status : "B";
   const accepted: Instance = { ...instance, status };
@@ -166,16 +195,18 @@ async function acceptChange(
     instance: accepted,
     sourceState: instance.current.key,
     transitionKey: queued.transitionKey,
-    payload: stringifyJson({ request: queued }),
+    payload: stringifyJson({ request: queued, traceId }),
   });
   ports.faultPoint("before-accept-write");
-  const written = await ports.store.write({
-    ...nothingPending,
-    instance: accepted,
-    incident: undefined,
-    dataChanged: false,
-    addJobs: [job.row],
-  });
+  const written = await job.during(
+    ports.store.write({
+      ...nothingPending,
+      instance: accepted,
+      incident: undefined,
+      dataChanged: false,
+      addJobs: [job.row],
+    }),
+  );
   ports.faultPoint("after-accept-write");
   if (!written) {
     job.withdraw();
@@ -191,18 +222,26 @@ const repeatWaitMs = 20;
 
 /**
  * The outcome of the first request with this idempotency key: its status, and the data as its chain
- * left them. One that is still under way on another node is waited for.
+ * left them. One that is still under way is waited for, unless the caller only wants to know that it
+ * was accepted: to that the answer is the same at any time.
  */
 async function repeatOf(
   ports: InstancePorts,
-  { transitionKey, sync, signal }: TransitionRequest,
+  { workflow }: Program,
+  { transitionKey: given, sync, signal }: TransitionRequest,
   instance: Instance,
   idempotencyKey: string,
 ): Promise<Outcome | undefined> {
+  const special = resolveSpecial(workflow, given);
+  const transitionKey = special?.transition.key ?? given;
   const of = { instanceId: instance.id, transitionKey, idempotencyKey };
   for (;;) {
     const repeat = await ports.store.findRepeat(of);
     if (repeat === undefined) return undefined;
+    if (!sync) {
+      const status = special?.kind === "updateData" ? instance.status : "B";
+      return { instance: { ...instance, status }, accepted: true };
+    }
     if (repeat.status === undefined || repeat.lastSeq === undefined) {
       await delay(repeatWaitMs, undefined, { signal: signal() });
       continue;
@@ -210,6 +249,6 @@ async function repeatOf(
     const { status, lastSeq } = repeat;
     const then =
       lastSeq === instance.lastSeq ? instance : await dataUpTo(ports.store, instance, lastSeq);
-    return { instance: { ...then, status }, accepted: !sync };
+    return { instance: { ...then, status }, accepted: false };
   }
 }

@@ -1,21 +1,46 @@
-import type { Transition } from "../engine/definition/model.ts";
+import type { SchemaEntry, Transition } from "../engine/definition/model.ts";
 import { toPlain, type JsonValue } from "../engine/exact-json.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
+import { problems } from "../engine/problems.ts";
+import { StepFailed } from "../engine/task-failure.ts";
+import type { ScriptContext, ScriptHost } from "../scripting/script-host.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { loadSchema } from "./load-program.ts";
 
+interface PayloadPorts {
+  catalogue: Catalogue;
+  scripts: ScriptHost;
+}
+
 /**
  * The payload as it was sent against the transition's schema, before any mapping and before anything
- * is stored. A transition may have several schemas with rules; one without a rule always applies.
+ * is stored. Of several schemas the first whose rule holds is taken; one without a rule always holds.
  */
 export async function checkPayload(
-  { catalogue }: { catalogue: Catalogue },
+  ports: PayloadPorts,
   transition: Transition,
   attributes: JsonValue | undefined,
+  context: () => ScriptContext,
 ): Promise<void> {
-  const entry = transition.schema.find(({ rule }) => rule === undefined);
+  const entry = await choose(ports, transition, context);
   if (entry === undefined) return;
-  const schema = await loadSchema(catalogue, entry.reference);
+  const schema = await loadSchema(ports.catalogue, entry.reference);
   const errors = schema.validate(toPlain(attributes ?? {}));
   if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
+}
+
+async function choose(
+  { scripts }: PayloadPorts,
+  { key, schema }: Transition,
+  context: () => ScriptContext,
+): Promise<SchemaEntry | undefined> {
+  try {
+    for (const entry of schema) {
+      if (entry.rule === undefined || (await scripts.holds(entry.rule, context()))) return entry;
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    throw problems.ruleFailed({ transition: key, reason: error.message }, { cause: error });
+  }
 }

@@ -3,9 +3,11 @@
  * leaves the process, and writes the end.
  *
  * Work without effects outside is only in memory until the end, so a whole chain of transitions is
- * one commit and a crash repeats nothing but thinking. Before a task that reaches outside, the run
- * is written with a job that names this node; each such task's result is journaled before the run
- * goes on. Whoever takes the job over starts from the last checkpoint and finds the results there.
+ * one commit and a crash repeats nothing but thinking. A run that is about to reach outside is
+ * written with a job that names this node, and goes on as that job: with its budget, its retries and
+ * its takeover when the node dies, whoever waits for it (`run-job.ts`). Each such task's result is
+ * journaled before the run goes on. Whoever takes the job over starts from the last checkpoint and
+ * finds the results there.
  */
 import { ComponentKind } from "../engine/component-kind.ts";
 import type { Component } from "../engine/component.ts";
@@ -25,7 +27,8 @@ import {
 import { checkpointOf, type QueuedRequest } from "../engine/transition/checkpoint.ts";
 import { nothingPending, type Run, type Tools } from "../engine/transition/run.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
-import type { InstanceStore, JobToAdd, RunWrite } from "../storage/instance-store.ts";
+import type { EndsOthers, InstanceStore, JobToAdd, RunWrite } from "../storage/instance-store.ts";
+import type { Job } from "../storage/job-store.ts";
 import type { TaskJournal } from "../storage/task-journal.ts";
 import type { TaskHost } from "../tasks/task-host.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -42,9 +45,19 @@ export interface ExecutePorts {
   tools: Tools;
   /** Jobs were written that somebody will have to do. */
   noticed: (jobs: readonly JobToAdd[]) => void;
+  held: HeldJobs;
   /** This node, as jobs name it. */
   nodeId: string;
   faultPoint: FaultPoint;
+}
+
+/**
+ * The jobs this node has in hand, from before they are written. A job that is the node's on disk and
+ * not among them was left behind by a write nobody knew the outcome of; the job runner frees it.
+ */
+export interface HeldJobs {
+  hold(jobId: string): void;
+  letGo(jobId: string): void;
 }
 
 /** A run under way, and how far it is on disk. */
@@ -53,45 +66,63 @@ export interface Execution {
   /** As last read or written. */
   stored: Instance | undefined;
   /** The job that stands for this run; none while everything is in memory. */
-  jobId: string | undefined;
+  job: Job | undefined;
+  /** The timer that has fired: done with the run's first write. */
+  timerId?: string | undefined;
+  /** Where the last checkpoint stands; see `placeOf`. */
+  checkpoint?: string | undefined;
   request: QueuedRequest;
   traceId: string | undefined;
-  /** Ends a queued run early; a run somebody waits for goes on to its end. */
-  signal: AbortSignal | undefined;
+  /** Ends the run early: once aborted, it writes nothing more. */
+  signal?: AbortSignal | undefined;
 }
+
+export type JobExecution = Execution & { stored: Instance; job: Job };
 
 export type Executed =
   | { kind: "done"; instance: Instance }
+  /** About to reach outside, and on disk: goes on as a job, which this node holds. */
+  | { kind: "becameJob"; execution: JobExecution }
   /** The payload does not fit the master schema; nothing was written. */
   | { kind: "refused"; errors: readonly SchemaError[] }
-  /** Somebody else changed the instance meanwhile; nothing more was written. */
+  /** Somebody else changed the instance meanwhile, or has the run now; nothing more was written. */
   | { kind: "overtaken" }
   | { kind: "keyInUse" };
 
-export async function executeRun(
-  ports: ExecutePorts,
-  execution: Execution,
-  first: Happened = { kind: "begun" },
-): Promise<Executed> {
+export async function executeRun(ports: ExecutePorts, execution: Execution): Promise<Executed> {
+  try {
+    return await execute(ports, execution);
+  } catch (error) {
+    if (error instanceof Overtaken) return { kind: "overtaken" };
+    throw error;
+  }
+}
+
+async function execute(ports: ExecutePorts, execution: Execution): Promise<Executed> {
   const { tools } = ports;
   let current = execution;
-  let step = advance(current.run, first, tools);
+  let step = advance(current.run, { kind: "begun" }, tools);
   while (step.kind === "waiting") {
     current = { ...current, run: step.run };
-    if (step.todo.kind === "tasks") {
+    if (step.todo.kind === "tasks" && current.checkpoint !== placeOf(step.run)) {
       const definitions = await definitionsOf(ports, step.todo.bindings);
       if (!(definitions instanceof StepFailed) && definitions.some(ports.tasks.isEffectful)) {
         const written = await writeCheckpoint(ports, current);
         if (!("run" in written)) return written;
+        if (current.job === undefined) return { kind: "becameJob", execution: written };
         current = written;
       }
     }
     const happened = await perform(ports, current, step.todo);
+    current.signal?.throwIfAborted();
     step = advance(current.run, happened, tools);
   }
   if (step.kind === "refused") return { kind: "refused", errors: step.errors };
   return writeEnd(ports, { ...current, run: step.run });
 }
+
+/** Which group of tasks a run stands before. */
+export const placeOf = ({ hop, phase, group }: Run): string => `${hop.recordId}:${phase}:${group}`;
 
 // --- performing ------------------------------------------------------------------------------
 
@@ -183,31 +214,31 @@ async function runTask(
   const invocation = { binding, definition, run, executionKey, signal };
   if (!tasks.isEffectful(definition)) return tasks.run(invocation);
 
-  const entry = { instanceId: run.instance.id, executionKey };
+  const { id: jobId, attempts } = execution.job!;
+  const instanceId = run.instance.id;
+  const entry = { instanceId, executionKey, jobId, attempts, owner: ports.nodeId };
   const before = await journal.find(entry);
-  if (before !== undefined) return before;
+  if (before.kind === "done") return before.outcome;
+  if (before.kind === "lost") throw new Overtaken();
   const startedAt = ports.tools.now();
   faultPoint("before-task");
   const outcome = await tasks.run(invocation);
   faultPoint("after-task");
-  faultPoint("before-journal");
   const kept = await journal.add({
     ...entry,
     taskKey: definition.key,
     outcome,
     startedAt,
     finishedAt: ports.tools.now(),
-    jobId: execution.jobId!,
-    owner: ports.nodeId,
   });
   faultPoint("after-journal");
-  // The lease is gone: another node goes on, and does this task again with the same idempotency key.
+  // Another node has the job: it goes on, and does this task again with the same idempotency key.
   if (!kept) throw new Overtaken();
   return outcome;
 }
 
 /** Another node has this run now. Nothing to repair here: every write of ours is refused. */
-export class Overtaken extends Error {
+class Overtaken extends Error {
   override readonly name = "Overtaken";
 }
 
@@ -229,44 +260,63 @@ async function definitionsOf(ports: ExecutePorts, bindings: readonly TaskBinding
 async function writeCheckpoint(
   ports: ExecutePorts,
   execution: Execution,
-): Promise<Execution | Executed> {
-  const { run, request } = execution;
-  const jobId = execution.jobId ?? ports.tools.uuid();
-  const payload = stringifyJson({ request, checkpoint: checkpointOf(run) });
-  const busy: Run = { ...run, instance: { ...run.instance, status: "B" } };
-  const job = {
-    id: jobId,
-    type: JobType.transition,
-    instanceId: run.instance.id,
-    sourceState: run.hop.from,
-    transitionKey: run.hop.transition.key,
-    payload,
-    owner: ports.nodeId,
-  };
+): Promise<JobExecution | Executed> {
+  const { run, request, traceId, timerId } = execution;
+  const { instance, hop } = run;
+  const payload = stringifyJson({ request, traceId, checkpoint: checkpointOf(run) });
+  const job = execution.job ?? newJob(run, payload, ports.tools);
+  // An update of the data leaves the status as it is, and itself beside whatever else runs.
+  const status = hop.kind === "updateData" ? instance.status : "B";
+  const addsJob = execution.job === undefined;
+  if (addsJob) ports.held.hold(job.id);
   ports.faultPoint("before-checkpoint");
   const result = await write(
     ports,
-    { ...execution, run: busy },
+    { ...execution, job, run: { ...run, instance: { ...instance, status } } },
     {
       records: [...run.pending.records, run.record],
-      ...(execution.jobId === undefined
-        ? { addJobs: [...timerJobs(run, ports.tools), job] }
-        : { checkpoint: { jobId, payload } }),
+      addJobs: [
+        ...timerJobs(run, ports.tools),
+        ...(addsJob ? [{ ...job, owner: ports.nodeId }] : []),
+      ],
+      removeJob: timerId,
+      checkpoint: addsJob ? undefined : { jobId: job.id, payload },
     },
-  );
-  if (result.kind !== "done") return result;
+  ).catch((error: unknown) => {
+    if (addsJob) ports.held.letGo(job.id);
+    throw error;
+  });
+  if (result.kind !== "done") {
+    if (addsJob) ports.held.letGo(job.id);
+    return result;
+  }
   ports.faultPoint("after-checkpoint");
-  const { instance } = result;
+  const stored = result.instance;
   return {
     ...execution,
-    jobId,
-    stored: instance,
-    run: { ...run, instance, pending: nothingPending },
+    job: { ...job, payload },
+    timerId: undefined,
+    checkpoint: placeOf(run),
+    stored,
+    run: { ...run, instance: stored, pending: nothingPending },
   };
 }
 
+/** Claimed by this node from the start. */
+const newJob = ({ instance, hop }: Run, payload: string, { uuid }: Tools): Job => ({
+  id: uuid(),
+  type: JobType.transition,
+  instanceId: instance.id,
+  domain: instance.domain,
+  flow: instance.flow,
+  sourceState: hop.from,
+  transitionKey: hop.transition.key,
+  payload,
+  attempts: 1,
+});
+
 async function writeEnd(ports: ExecutePorts, execution: Execution): Promise<Executed> {
-  const { run, jobId, stored } = execution;
+  const { run, job, timerId, stored } = execution;
   const { idempotencyKey, instance } = run;
   // A start arms the workflow's timeout, unless the instance has ended already.
   const { timeout } = run.program.workflow;
@@ -282,20 +332,35 @@ async function writeEnd(ports: ExecutePorts, execution: Execution): Promise<Exec
   const result = await write(ports, execution, {
     records: run.pending.records,
     addJobs,
-    removeJob: jobId,
+    removeJob: job?.id ?? timerId,
     outcome: idempotencyKey === undefined ? undefined : { seq: run.firstSeq },
   });
   ports.faultPoint(stored === undefined ? "after-start-write" : "after-settle-write");
   return result;
 }
 
+/** Cancel, exit and timeout do not wait for a run that is under way: they end it. */
+function othersEndedBy({ run, job, request }: Execution): EndsOthers | undefined {
+  const takesOver =
+    request.kind === "cancel" || request.kind === "exit" || request.kind === "timeout";
+  const completes = run.instance.status === "C";
+  if (!takesOver && !completes) return undefined;
+  return {
+    ownJob: job?.id,
+    ownSeq: run.firstSeq,
+    spared: completes ? undefined : run.program.workflow.updateData?.key,
+  };
+}
+
 async function write(
   ports: ExecutePorts,
-  { run, stored, traceId }: Execution,
+  execution: Execution,
   what: Pick<RunWrite, "records"> &
     Partial<Pick<RunWrite, "addJobs" | "removeJob" | "checkpoint" | "outcome">>,
 ): Promise<Executed> {
+  const { run, stored, traceId } = execution;
   const { instance, pending } = run;
+  execution.signal?.throwIfAborted();
   const base = stored?.rev ?? 0;
   const runWrite: RunWrite = {
     addJobs: [],
@@ -304,6 +369,7 @@ async function write(
     dataChanged: instance.data !== stored?.data,
     dataChanges: pending.dataChanges,
     leftStates: pending.leftStates,
+    endsOthers: othersEndedBy(execution),
     incident:
       pending.incident === undefined
         ? undefined

@@ -4,23 +4,25 @@
  *
  * `MILLRACE_FAULT_POINT=after-journal` kills at the first pass, `after-journal:3` at the third.
  */
-export type FaultPointName =
-  | "before-start-write"
-  | "after-start-write"
-  | "before-accept-write"
-  | "after-accept-write"
-  | "before-run"
-  | "before-checkpoint"
-  | "after-checkpoint"
-  | "before-task"
-  | "after-task"
-  | "before-journal"
-  | "after-journal"
-  | "before-settle-write"
-  | "after-settle-write"
-  | "before-claim"
-  | "after-claim"
-  | "before-answer";
+export const faultPoints = [
+  "before-start-write",
+  "after-start-write",
+  "before-accept-write",
+  "after-accept-write",
+  "before-claim",
+  "after-claim",
+  "before-run",
+  "before-checkpoint",
+  "after-checkpoint",
+  "before-task",
+  "after-task",
+  "after-journal",
+  "before-settle-write",
+  "after-settle-write",
+  "before-answer",
+] as const;
+
+export type FaultPointName = (typeof faultPoints)[number];
 
 export type FaultPoint = (name: FaultPointName) => void;
 
@@ -30,6 +32,9 @@ export function faultPointFrom(armed: string | undefined, die: () => void): Faul
   if (armed === undefined || armed === "") return noFaultPoints;
   const [name, pass = "1"] = armed.split(":");
   let left = Number(pass);
+  if (!faultPoints.some((known) => known === name) || !(left > 0)) {
+    throw new Error(`no such fault point: '${armed}'; there are ${faultPoints.join(", ")}`);
+  }
   return (here) => {
     if (here !== name) return;
     left -= 1;

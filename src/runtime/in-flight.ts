@@ -2,48 +2,50 @@
  * Which instances this process is working on at the moment.
  *
  * A transition that runs without outside effects is on disk only when it has ended, so between its
- * read and its write this is where others see that the instance is busy. Requests that had reached
- * this process while it ran, but were read only after it ended, still count as simultaneous: the
- * note stays for a few turns of the event loop, and turns their "not available any more" into the
- * conflict it is.
+ * read and its write this is where others see that the instance is busy. A request that had arrived
+ * while it ran, but was looked at only after it ended, was still simultaneous with it: ends are
+ * remembered for a while, and turn "not available any more" into the conflict it is.
  */
 export interface Flight {
   transitionKey: string;
   idempotencyKey: string | undefined;
+  /** An update of the data holds nobody up: others wait for it instead of being refused. */
+  blocks: boolean;
   /** Settles when the run has ended; never rejects. */
   ended: Promise<void>;
 }
 
 export interface InFlight {
   current(instanceId: string): Flight | undefined;
-  /** Whether the same transition was under way when this request arrived. */
-  wasJustMade(instanceId: string, transitionKey: string): boolean;
+  /** Whether a run of this process on the instance has ended after `moment` (`performance.now`). */
+  endedSince(instanceId: string, moment: number): boolean;
   /** Runs `work` as the only one on this instance. The caller has asked `current` before, in the same turn. */
   enter<T>(instanceId: string, flight: Omit<Flight, "ended">, work: () => Promise<T>): Promise<T>;
   readonly count: number;
 }
 
-const turnsRemembered = 4;
+/** Longer than a request takes from its arrival to its first look at the instance. */
+const rememberedMs = 2000;
 const nothing = () => {};
 
-export function createInFlight(): InFlight {
+export function createInFlight(now = () => performance.now()): InFlight {
   const flights = new Map<string, Flight>();
-  const recent = new Map<string, string>();
+  /** When runs ended, the latest last. */
+  const ends = new Map<string, number>();
 
-  const remember = (instanceId: string, transitionKey: string) => {
-    recent.set(instanceId, transitionKey);
-    let turns = turnsRemembered;
-    const forget = () => {
-      turns -= 1;
-      if (turns > 0) setImmediate(forget);
-      else if (recent.get(instanceId) === transitionKey) recent.delete(instanceId);
-    };
-    setImmediate(forget);
+  const remember = (instanceId: string) => {
+    const moment = now();
+    ends.delete(instanceId);
+    ends.set(instanceId, moment);
+    for (const [id, end] of ends) {
+      if (end > moment - rememberedMs) break;
+      ends.delete(id);
+    }
   };
 
   return {
     current: (instanceId) => flights.get(instanceId),
-    wasJustMade: (instanceId, transitionKey) => recent.get(instanceId) === transitionKey,
+    endedSince: (instanceId, moment) => (ends.get(instanceId) ?? -Infinity) > moment,
     async enter(instanceId, flight, work) {
       const working = work();
       const ended = working.then(nothing, nothing);
@@ -52,7 +54,7 @@ export function createInFlight(): InFlight {
         return await working;
       } finally {
         flights.delete(instanceId);
-        remember(instanceId, flight.transitionKey);
+        remember(instanceId);
       }
     },
     get count() {

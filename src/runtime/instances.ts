@@ -14,6 +14,8 @@ export interface InstancePorts extends ExecutePorts {
   inFlight: InFlight;
   jobs: JobRunner;
   enforceRoles: boolean;
+  /** A start whose key is in use: refused, or answered with the instance that has it. */
+  startOnExistingKey: "conflict" | "returnExisting";
 }
 
 export interface Outcome {
@@ -35,10 +37,15 @@ export interface Instances {
 export function createInstances(ports: InstancePorts): Instances {
   const store: InstanceStore = ports.store;
   return {
-    start: (request) => startInstance(ports, request),
-    transition: (request) => changeInstance(ports, request),
+    start: async (request) => beforeAnswer(ports, await startInstance(ports, request)),
+    transition: async (request) => beforeAnswer(ports, await changeInstance(ports, request)),
     find: (address) => store.find(address),
     atVersion: (instance, version) => dataAtVersion(store, instance, version),
     records: (instanceId) => store.records(instanceId),
   };
+}
+
+function beforeAnswer({ faultPoint }: InstancePorts, outcome: Outcome): Outcome {
+  faultPoint("before-answer");
+  return outcome;
 }

@@ -5,17 +5,21 @@
  * the write is known; no other node looks at it while this one lives. Everything else is claimed
  * when it is due. A node says every second that it lives; the jobs of one that stops saying so are
  * free for the others a few seconds later.
+ *
+ * When the database goes away between a write and its answer, nobody knows whether the write was
+ * made. So an attempt after trouble begins by reading the job anew: it may be done, somebody else's,
+ * or further on than remembered. And jobs that are this node's on disk but not in its hands are
+ * freed with the next heartbeat.
  */
-import { parseJson } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import type { JobType } from "../engine/job-name.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
-import type { QueuedRun } from "../engine/transition/checkpoint.ts";
 import type { Tools } from "../engine/transition/run.ts";
 import type { JobToAdd } from "../storage/instance-store.ts";
 import type { Job, JobStore } from "../storage/job-store.ts";
+import type { HeldJobs, JobExecution } from "./execute-run.ts";
 import type { FaultPoint } from "./fault-point.ts";
-import type { JobEnd } from "./run-job.ts";
+import { later, type JobEnd, type Known } from "./run-job.ts";
 
 export interface NewJob {
   type: JobType;
@@ -27,6 +31,8 @@ export interface NewJob {
 
 export interface PreparedJob {
   row: JobToAdd;
+  /** Waits for the write of the row. When it fails, nobody knows whether the row is there. */
+  during<T>(write: Promise<T>): Promise<T>;
   /** The row is on disk, and the instance is as given: go. */
   begin(stored: Instance): void;
   /** The row was not written after all. */
@@ -35,10 +41,16 @@ export interface PreparedJob {
 
 export interface JobRunner {
   prepare(job: NewJob): PreparedJob;
+  /**
+   * Does a job that somebody waits for. Resolves to the instance as the run left it, or undefined
+   * when the run goes on elsewhere. Rejects when the database goes away; the job is done all the same.
+   */
+  run(execution: JobExecution): Promise<Instance | undefined>;
   /** Jobs were written that somebody will have to do; so that this node looks in time. */
   noticed(jobs: readonly JobToAdd[]): void;
+  readonly held: HeldJobs;
   start(): Promise<void>;
-  /** Takes no more, lets what runs end within the grace, puts the rest back. */
+  /** Takes no more, lets what runs end within the grace, leaves the rest to the others. */
   stop(graceMs: number): Promise<void>;
   readonly running: number;
 }
@@ -48,7 +60,7 @@ export interface JobRunnerOptions {
   tools: Tools;
   nodeId: string;
   /** Does one job; see `run-job.ts`. */
-  run: (job: Job, known: Instance | undefined, signal: AbortSignal) => Promise<JobEnd>;
+  run: (job: Job, known: Known | undefined, signal: AbortSignal) => Promise<JobEnd>;
   faultPoint: FaultPoint;
   onTrouble: (event: string, error: unknown) => void;
   /** Whether this node claims jobs at all; one that does not still runs what it accepts. */
@@ -60,22 +72,29 @@ const beatMs = 1000;
 const aliveSeconds = 5;
 const pollMs = 1000;
 const longestRetryMs = 5000;
+/** Of a run that is overtaken again and again; then it makes room for others. */
+const attemptsAtOnce = 20;
 
 export function createJobRunner(options: JobRunnerOptions): JobRunner {
   const { store, tools, nodeId, onTrouble, faultPoint } = options;
   const most = options.most ?? 64;
-  const running = new Set<Promise<void>>();
+  const running = new Set<Promise<unknown>>();
+  const held = createHeldJobs();
+  /** First nothing new is taken; then, after the grace, what still runs is stopped. */
+  let draining = false;
   const stopping = new AbortController();
   let reserved = 0;
+  let isClaiming = false;
   let wakeUp: (() => void) | undefined;
+  let wokenEarly = false;
   let wakeTimer: NodeJS.Timeout | undefined;
   let wakeAt = Infinity;
   let loop: Promise<void> | undefined;
-  let beating: NodeJS.Timeout | undefined;
+  let beating: Promise<void> | undefined;
 
   const room = () => most - running.size - reserved;
 
-  const track = (work: Promise<void>) => {
+  const track = (work: Promise<unknown>) => {
     running.add(work);
     void work.finally(() => {
       running.delete(work);
@@ -85,7 +104,11 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   };
 
   const wake = () => {
-    wakeUp?.();
+    clearTimeout(wakeTimer);
+    wakeAt = Infinity;
+    // The loop may be in the middle of a claim that will not see what this is about.
+    if (wakeUp === undefined) wokenEarly = true;
+    else wakeUp();
   };
 
   const wakeIn = (ms: number) => {
@@ -97,25 +120,63 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   };
 
   /** Until the end of the job: trouble with the database is waited out, the work is never dropped. */
-  const runToEnd = async (job: Job, known: Instance | undefined): Promise<void> => {
-    let instance = known;
-    for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
-      try {
-        const end = await options.run(job, instance, stopping.signal);
-        if (end.kind === "later") {
-          await store.release(job.id, nodeId, end.delayMs);
-          wakeIn(end.delayMs);
+  const runToEnd = async (
+    first: Job,
+    known: Known | undefined,
+    onAway?: (error: StorageUnavailable) => void,
+  ): Promise<Instance | undefined> => {
+    let job = first;
+    let memory = known;
+    let isSure = true;
+    let putsOff = false;
+    held.hold(job.id);
+    try {
+      for (let attempt = 1, waitMs = 100; ; attempt += 1) {
+        try {
+          if (!isSure) {
+            const current = await store.reload(job, nodeId);
+            if (current === undefined) return undefined;
+            job = current;
+            isSure = true;
+          }
+          const end = putsOff ? later(job) : await options.run(job, memory, stopping.signal);
+          memory = undefined;
+          switch (end.kind) {
+            case "done":
+              return end.instance;
+            case "stopped":
+              return undefined;
+            case "becameJob":
+              // Held since before it was written.
+              held.letGo(job.id);
+              job = end.execution.job;
+              memory = { execution: end.execution };
+              break;
+            case "overtaken":
+              isSure = false;
+              putsOff = attempt >= attemptsAtOnce;
+              break;
+            case "later":
+              await store.release(job, nodeId, end.delayMs);
+              wakeIn(end.delayMs);
+              return undefined;
+          }
+        } catch (error) {
+          memory = undefined;
+          isSure = false;
+          if (error instanceof StorageUnavailable) {
+            onTrouble("JobWaitsForStorage", error);
+            onAway?.(error);
+          } else {
+            onTrouble("JobFailed", error);
+            putsOff = true;
+          }
+          if (await sleep(waitMs)) return undefined;
+          waitMs = Math.min(waitMs * 2, longestRetryMs);
         }
-        return;
-      } catch (error) {
-        if (!(error instanceof StorageUnavailable)) {
-          onTrouble("JobFailed", error);
-          return;
-        }
-        onTrouble("JobWaitsForStorage", error);
-        instance = undefined;
-        if (await sleep(waitMs)) return;
       }
+    } finally {
+      held.letGo(job.id);
     }
   };
 
@@ -136,17 +197,17 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
     new Promise<void>((resolve) => {
       wakeUp = () => {
         wakeUp = undefined;
-        clearTimeout(wakeTimer);
-        wakeAt = Infinity;
+        wokenEarly = false;
         resolve();
       };
-      if (stopping.signal.aborted) wakeUp();
+      if (wokenEarly || stopping.signal.aborted) wakeUp();
     });
 
   const claimLoop = async () => {
     while (!stopping.signal.aborted) {
       let waitMs = pollMs;
-      if (room() > 0) {
+      if (room() > 0 && !draining) {
+        isClaiming = true;
         try {
           faultPoint("before-claim");
           const { jobs, nextDueMs } = await store.claim(nodeId, room());
@@ -156,6 +217,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
         } catch (error) {
           onTrouble("JobClaimFailed", error);
         }
+        isClaiming = false;
       }
       const woken = untilWoken();
       wakeIn(waitMs);
@@ -165,14 +227,22 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
 
   const beat = async () => {
     await store.beat(nodeId, aliveSeconds);
-    const freed = await store.sweep();
+    let freed = await store.sweep();
+    // What a claim has just brought is not in our hands yet.
+    if (!isClaiming) freed += await store.releaseAll(nodeId, held.ids());
     if (freed > 0) wake();
   };
 
+  const beatLoop = async () => {
+    while (!(await sleep(beatMs))) {
+      await beat().catch((error: unknown) => onTrouble("HeartbeatFailed", error));
+    }
+  };
+
   return {
+    held,
     prepare({ type, instance, sourceState, transitionKey, payload }) {
-      const ours = room() > 0 && !stopping.signal.aborted;
-      if (ours) reserved += 1;
+      const ours = room() > 0 && !draining;
       const id = tools.uuid();
       const row: JobToAdd = {
         id,
@@ -183,20 +253,40 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
         payload,
         owner: ours ? nodeId : undefined,
       };
-      const { domain, flow } = instance;
+      if (ours) {
+        reserved += 1;
+        held.hold(id);
+      }
+      const withdraw = () => {
+        if (!ours) return;
+        reserved -= 1;
+        held.letGo(id);
+      };
       return {
         row,
+        withdraw,
+        async during(write) {
+          try {
+            return await write;
+          } catch (error) {
+            withdraw();
+            throw error;
+          }
+        },
         begin(stored) {
           if (!ours) return wake();
-          reserved -= 1;
-          const job = { ...row, domain, flow, attempts: 1, payload };
-          track(runToEnd({ ...job, sourceState, transitionKey, instanceId: instance.id }, stored));
-        },
-        withdraw() {
-          if (ours) reserved -= 1;
+          const { domain, flow, id: instanceId } = instance;
+          const job = { id, type, instanceId, domain, flow, sourceState, transitionKey, payload };
+          track(runToEnd({ ...job, attempts: 1 }, { instance: stored }));
+          withdraw();
         },
       };
     },
+    run: (execution) =>
+      new Promise((resolve, reject) => {
+        track(runToEnd(execution.job, { execution }, reject).then(resolve));
+        held.letGo(execution.job.id);
+      }),
     noticed(jobs) {
       for (const job of jobs) {
         if (job.owner !== undefined) continue;
@@ -207,24 +297,22 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
     async start() {
       // Before anything is claimed: a job whose owner is no living node is anybody's.
       await beat();
-      beating = setInterval(() => {
-        beat().catch((error: unknown) => onTrouble("HeartbeatFailed", error));
-      }, beatMs);
+      beating = beatLoop();
       if (options.claims) loop = claimLoop();
     },
     async stop(graceMs) {
-      // Nothing new; what runs may end by itself.
+      draining = true;
       const grace = new Promise<void>((resolve) => {
         setTimeout(resolve, graceMs).unref();
       });
       await Promise.race([Promise.allSettled(running), grace]);
       stopping.abort();
       wake();
-      await loop;
-      await Promise.race([Promise.allSettled(running), sleepPlain(1000)]);
-      clearInterval(beating);
+      await Promise.all([loop, beating, ...running]);
       clearTimeout(wakeTimer);
-      await store.releaseAll(nodeId).catch((error: unknown) => onTrouble("ReleaseFailed", error));
+      await store.releaseAll(nodeId, []).catch((error: unknown) => {
+        onTrouble("ReleaseFailed", error);
+      });
       await store.leave(nodeId).catch((error: unknown) => onTrouble("LeaveFailed", error));
     },
     get running() {
@@ -233,10 +321,16 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   };
 }
 
-const sleepPlain = (ms: number) =>
-  new Promise<void>((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
-
-export const queuedRunIn = (payload: string | undefined): QueuedRun =>
-  parseJson(payload ?? "{}") as unknown as QueuedRun;
+/** Counted: a node that was taken for dead may claim a job anew that it still runs. */
+function createHeldJobs(): HeldJobs & { ids(): string[] } {
+  const holds = new Map<string, number>();
+  return {
+    hold: (id) => void holds.set(id, (holds.get(id) ?? 0) + 1),
+    letGo(id) {
+      const left = (holds.get(id) ?? 0) - 1;
+      if (left > 0) holds.set(id, left);
+      else holds.delete(id);
+    },
+    ids: () => [...holds.keys()],
+  };
+}

@@ -1,7 +1,7 @@
 /** Wires instances, the work queued for them, and this node's life to the database. */
 import type { Ids } from "../ids.ts";
 import { createExpressionHost } from "../scripting/expression-host.ts";
-import type { Database } from "../storage/postgres/database.ts";
+import { openDatabase, type Database } from "../storage/postgres/database.ts";
 import { createInstanceStore } from "../storage/postgres/postgres-instance-store.ts";
 import { createJobStore } from "../storage/postgres/postgres-job-store.ts";
 import { createTaskJournal } from "../storage/postgres/postgres-task-journal.ts";
@@ -26,6 +26,7 @@ export interface InstanceOptions {
   /** Whether this node takes up work that others left or that becomes due. */
   claimsJobs: boolean;
   enforceRoles: boolean;
+  startOnExistingKey: "conflict" | "returnExisting";
   onTrouble: (event: string, error: unknown) => void;
   faultPoint?: FaultPoint | undefined;
   scripts?: ScriptHost | undefined;
@@ -35,27 +36,41 @@ export interface InstanceOptions {
 export interface OpenInstances {
   instances: Instances;
   jobs: JobRunner;
+  /** Lets queued work that runs end within the grace, and leaves the rest to other nodes. */
+  close(graceMs: number): Promise<void>;
 }
 
 /** Two batches under way at once keep one connection busy while the other's answer is read. */
 const lanes = 2;
+
+/** Well below the time after which a node that does not say so counts as dead. */
+const heartbeatTimeoutMs = 2000;
 
 export async function openInstances(options: InstanceOptions): Promise<OpenInstances> {
   const { database, catalogue, ids, onTrouble } = options;
   const nodeId = ids.uuid();
   const tools = { now: () => new Date(), uuid: ids.uuid, ulid: ids.ulid };
   const faultPoint = options.faultPoint ?? noFaultPoints;
-  const jobStore = createJobStore(database, options.jobLeaseSeconds);
+  const { jobLeaseSeconds: leaseSeconds } = options;
+  const heartbeat = openDatabase({
+    url: database.url,
+    poolSize: 1,
+    statementTimeoutMs: heartbeatTimeoutMs,
+    applicationName: "millrace-heartbeat",
+    onError: (error) => onTrouble("HeartbeatConnectionLost", error),
+  });
+  const jobStore = createJobStore({ queries: database, heartbeat, leaseSeconds });
   const ports: ExecutePorts = {
     catalogue,
-    store: createInstanceStore(database, { lanes, leaseSeconds: options.jobLeaseSeconds }),
+    store: createInstanceStore(database, { lanes, leaseSeconds }),
     journal: createTaskJournal(database),
     scripts: options.scripts ?? createExpressionHost(),
     tasks: options.tasks ?? basicTasks,
     tools,
     nodeId,
     faultPoint,
-    noticed: (jobs_) => jobs.noticed(jobs_),
+    noticed: (added) => jobs.noticed(added),
+    held: { hold: (id) => jobs.held.hold(id), letGo: (id) => jobs.held.letGo(id) },
   };
   const budgetMs = options.jobTimeoutSeconds * 1000;
   const jobs = createJobRunner({
@@ -68,8 +83,19 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     run: (job, known, stopping) =>
       runJob({ ...ports, jobStore, budgetMs, onTrouble }, job, known, stopping),
   });
-  await jobs.start();
-  const { enforceRoles } = options;
-  const instances = createInstances({ ...ports, inFlight: createInFlight(), jobs, enforceRoles });
-  return { instances, jobs };
+  await jobs.start().catch(async (error: unknown) => {
+    await heartbeat.close();
+    throw error;
+  });
+  const { enforceRoles, startOnExistingKey } = options;
+  const inFlight = createInFlight();
+  const instances = createInstances({ ...ports, inFlight, jobs, enforceRoles, startOnExistingKey });
+  return {
+    instances,
+    jobs,
+    async close(graceMs) {
+      await jobs.stop(graceMs);
+      await heartbeat.close();
+    },
+  };
 }

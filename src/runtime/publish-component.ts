@@ -123,7 +123,8 @@ const isExactly = (found: ComponentVersion | undefined, version: string) =>
   found?.version === version;
 
 interface SeedBody {
-  data?: { key: string; version: string; tags?: string[]; attributes: object }[];
+  /** Real packages write null for none. */
+  data?: null | { key: string; version: string; tags?: string[]; attributes: object }[];
 }
 
 /** The kind whose components the record's seeds become: that of the system flow it redefines. */
@@ -157,9 +158,10 @@ function seedsOf(root: NewComponentVersion, body: SeedBody): NewComponentVersion
 async function seedInstancesOf(
   ports: PublishPorts,
   root: NewComponentVersion,
-  { data = [] }: SeedBody,
+  body: SeedBody,
   conflict: boolean,
 ): Promise<SeedInstance[]> {
+  const data = body.data ?? [];
   const { domain, kind, key: flow, version } = root;
   if (data.length === 0 || kind !== ComponentKind.flow || seededKind(root) !== undefined) return [];
   // On a conflict the body's definition counts for nothing: the published one is the truth.

@@ -1,4 +1,4 @@
-/** Does one claimed job. */
+/** One attempt at a claimed job. What follows from its end is the job runner's to do. */
 import type { Instance } from "../engine/instance.ts";
 import { isTerminal } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
@@ -7,16 +7,38 @@ import { StorageUnavailable } from "../engine/storage-unavailable.ts";
 import type { TaskFailure } from "../engine/task-failure.ts";
 import { admit, aliases } from "../engine/transition/admit.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
-import { findTransition, resumeRun, type QueuedRequest } from "../engine/transition/checkpoint.ts";
+import {
+  findTransition,
+  queuedRunIn,
+  resumeRun,
+  type QueuedRequest,
+} from "../engine/transition/checkpoint.ts";
 import { noPayload, nothingPending, type Program, type Run } from "../engine/transition/run.ts";
+import type { RunWrite } from "../storage/instance-store.ts";
 import type { Job, JobStore } from "../storage/job-store.ts";
-import { executeRun, Overtaken, type Executed, type ExecutePorts } from "./execute-run.ts";
-import { queuedRunIn } from "./job-runner.ts";
+import {
+  executeRun,
+  placeOf,
+  type Executed,
+  type ExecutePorts,
+  type Execution,
+  type JobExecution,
+} from "./execute-run.ts";
 import { loadProgram } from "./load-program.ts";
 
 export type JobEnd =
-  /** Nothing is left to do: the job is gone, or somebody else's. */
-  { kind: "done" } | { kind: "later"; delayMs: number };
+  /** The job is gone from the queue; the instance as the run left it, unless there was none. */
+  | { kind: "done"; instance: Instance | undefined }
+  /** A timer's run that reaches outside: it goes on as a job of its own. */
+  | { kind: "becameJob"; execution: JobExecution }
+  /** The instance was changed meanwhile: by an update of its data, say, or by another node. */
+  | { kind: "overtaken" }
+  /** The host is stopping: the job stays as it is. */
+  | { kind: "stopped" }
+  | { kind: "later"; delayMs: number };
+
+/** What is in memory already: the instance as it was just written, perhaps with its run. */
+export type Known = { instance: Instance } | { execution: JobExecution };
 
 export interface RunJobPorts extends ExecutePorts {
   jobStore: JobStore;
@@ -25,36 +47,22 @@ export interface RunJobPorts extends ExecutePorts {
   onTrouble: (event: string, error: unknown) => void;
 }
 
-const done: JobEnd = { kind: "done" };
-const attemptsAtOnce = 20;
-
 export async function runJob(
   ports: RunJobPorts,
   job: Job,
-  known: Instance | undefined,
+  known: Known | undefined,
   stopping: AbortSignal,
 ): Promise<JobEnd> {
-  let instance = known ?? (await findInstance(ports, job));
-  for (let attempt = 0; attempt < attemptsAtOnce; attempt += 1) {
-    if (instance === undefined || isOver(job, instance)) {
-      await ports.jobStore.remove(job.id, ports.nodeId);
-      return done;
-    }
-    if (mustWait(job, instance)) return { kind: "later", delayMs: backOff(job.attempts) };
-    const executed = await runOnce(ports, job, instance, stopping);
-    switch (executed.kind) {
-      case "done":
-      case "stopped":
-        return done;
-      case "refused":
-        await fail(ports, job, instance, executed.failure);
-        return done;
-    }
-    // Overtaken: by a change of the data, and the job is still ours to do; or by another node.
-    if (!(await ports.jobStore.isOwner(job.id, ports.nodeId))) return done;
-    instance = await findInstance(ports, job);
+  if (known !== undefined && "execution" in known) {
+    return attempt(ports, job, known.execution.stored, stopping, async () => known.execution);
   }
-  return { kind: "later", delayMs: backOff(job.attempts) };
+  const instance = known?.instance ?? (await findInstance(ports, job));
+  if (instance === undefined || isOver(job, instance)) {
+    await ports.jobStore.remove(job, ports.nodeId);
+    return { kind: "done", instance };
+  }
+  if (await mustWait(ports, job, instance)) return later(job);
+  return attempt(ports, job, instance, stopping, () => prepare(ports, job, instance));
 }
 
 const findInstance = (ports: RunJobPorts, { domain, flow, instanceId }: Job) =>
@@ -66,56 +74,55 @@ function isOver(job: Job, { status, current }: Instance): boolean {
   return job.type === JobType.scheduled && job.sourceState !== current.key;
 }
 
-/** A timer does not interrupt: it waits until the instance rests. */
-const mustWait = (job: Job, instance: Instance) =>
-  job.type === JobType.scheduled && instance.status === "B" && instance.current.subType !== "busy";
+/** A timer does not interrupt a run. An instance that is only parked Busy may wait for nothing else. */
+const mustWait = async (ports: RunJobPorts, job: Job, { id, status }: Instance) =>
+  job.type === JobType.scheduled && status === "B" && (await ports.jobStore.hasRun(id));
 
-const backOff = (attempts: number) => Math.min(5000, 100 * 2 ** Math.min(attempts, 6));
+/** Puts a job off, the longer the more often it has been tried. */
+export const later = ({ attempts }: Job): JobEnd => ({
+  kind: "later",
+  delayMs: Math.min(5000, 100 * 2 ** Math.min(attempts, 6)),
+});
 
-type Ran =
-  | { kind: "done" }
-  | { kind: "overtaken" }
-  /** The host is stopping: the job goes back to the queue as it is. */
-  | { kind: "stopped" }
-  | { kind: "refused"; failure: TaskFailure };
-
-async function runOnce(
+async function attempt(
   ports: RunJobPorts,
   job: Job,
   instance: Instance,
   stopping: AbortSignal,
-): Promise<Ran> {
+  begin: () => Promise<Execution | TaskFailure>,
+): Promise<JobEnd> {
   const budget = new AbortController();
   const timer = setTimeout(() => budget.abort(), ports.budgetMs);
   const signal = AbortSignal.any([stopping, budget.signal]);
+  let execution: Execution | undefined;
   try {
     ports.faultPoint("before-run");
-    const prepared = await prepare(ports, job, instance);
-    if ("failure" in prepared) return { kind: "refused", failure: prepared.failure };
-    const { run, request } = prepared;
-    const executing = executeRun(ports, {
-      run,
-      stored: instance,
-      jobId: job.id,
-      request,
-      traceId: undefined,
-      signal,
-    });
+    const begun = await begin();
+    if (!("run" in begun)) return await fail(ports, job, instance, begun);
+    execution = { ...begun, signal };
+    const executing = executeRun(ports, execution);
     const executed = await Promise.race([executing, aborted(signal)]);
-    if (executed === "aborted") {
-      // Whatever still runs can write nothing that counts: its rev is about to be taken.
-      executing.catch(() => {});
-      return stopping.aborted ? { kind: "stopped" } : { kind: "refused", failure: timedOut(ports) };
+    if (executed !== "aborted") {
+      if (executed.kind !== "refused") return toEnd(executed);
+      return await fail(ports, job, instance, refusal(executed.errors), execution.run);
     }
-    return toRan(executed);
+    // A task that ignores the signal may go on; nothing that follows from it is written. A write
+    // that was under way may still succeed.
+    executing.then(
+      (late) => late.kind === "becameJob" && ports.held.letGo(late.execution.job.id),
+      () => {},
+    );
   } catch (error) {
-    if (error instanceof Overtaken) return { kind: "overtaken" };
-    if (error instanceof StorageUnavailable) throw error;
-    if (!(error instanceof Problem)) ports.onTrouble("JobExecutionFailed", error);
-    return { kind: "refused", failure: unexpected(error) };
+    if (!signal.aborted) {
+      if (error instanceof StorageUnavailable) throw error;
+      if (!(error instanceof Problem)) ports.onTrouble("JobExecutionFailed", error);
+      return await fail(ports, job, instance, unexpected(error), execution?.run);
+    }
   } finally {
     clearTimeout(timer);
   }
+  if (stopping.aborted) return { kind: "stopped" };
+  return fail(ports, job, instance, timedOut(ports), execution?.run);
 }
 
 const aborted = (signal: AbortSignal) =>
@@ -124,21 +131,21 @@ const aborted = (signal: AbortSignal) =>
     signal.addEventListener("abort", () => resolve("aborted"), { once: true });
   });
 
-function toRan(executed: Executed): Ran {
+function toEnd(executed: Exclude<Executed, { kind: "refused" }>): JobEnd {
   switch (executed.kind) {
     case "done":
-      return { kind: "done" };
-    case "refused": {
-      const list = executed.errors.map((e) => `${e.path} ${e.message}`).join("; ");
-      const message = `The payload does not fit the workflow's schema: ${list}`;
-      return {
-        kind: "refused",
-        failure: { code: "App:900002", layer: "Pipeline", message, retryable: false },
-      };
-    }
-    default:
+    case "becameJob":
+      return executed;
+    case "overtaken":
+    case "keyInUse":
       return { kind: "overtaken" };
   }
+}
+
+function refusal(errors: Extract<Executed, { kind: "refused" }>["errors"]): TaskFailure {
+  const list = errors.map((e) => `${e.path} ${e.message}`).join("; ");
+  const message = `The payload does not fit the workflow's schema: ${list}`;
+  return { code: "App:900002", layer: "Pipeline", message, retryable: false };
 }
 
 const timedOut = ({ budgetMs }: RunJobPorts): TaskFailure => ({
@@ -158,9 +165,11 @@ const unexpected = (error: unknown): TaskFailure => ({
   retryable: false,
 });
 
-type Prepared = { run: Run; request: QueuedRequest } | { failure: TaskFailure };
-
-async function prepare(ports: RunJobPorts, job: Job, instance: Instance): Promise<Prepared> {
+async function prepare(
+  ports: RunJobPorts,
+  job: Job,
+  instance: Instance,
+): Promise<Execution | TaskFailure> {
   const { domain, flow, flowVersion } = instance;
   const program = await loadProgram(ports.catalogue, {
     domain,
@@ -169,13 +178,15 @@ async function prepare(ports: RunJobPorts, job: Job, instance: Instance): Promis
   });
   if (job.type !== JobType.transition) return prepareTimer(ports, job, instance, program);
 
-  const { request, checkpoint } = queuedRunIn(job.payload);
+  const { request, traceId, checkpoint } = queuedRunIn(job.payload);
+  const queued = { stored: instance, job, request, traceId };
   if (checkpoint !== undefined) {
-    return { run: resumeRun(program, instance, request, checkpoint), request };
+    const run = resumeRun(program, instance, request, checkpoint);
+    return { ...queued, run, checkpoint: placeOf(run) };
   }
   const from = instance.current.key;
   const transition = findTransition(program.workflow, { ...request, from });
-  return { run: beginRun({ ...request, program, instance, transition }, ports.tools), request };
+  return { ...queued, run: beginRun({ ...request, program, instance, transition }, ports.tools) };
 }
 
 function prepareTimer(
@@ -183,10 +194,10 @@ function prepareTimer(
   job: Job,
   instance: Instance,
   program: Program,
-): Prepared {
+): Execution | TaskFailure {
   const key = job.type === JobType.timeout ? aliases.timeout : (job.transitionKey ?? "");
   const admitted = admit(program.workflow, instance, key, "system");
-  if (admitted instanceof Problem) return { failure: unexpected(admitted) };
+  if (admitted instanceof Problem) return unexpected(admitted);
   const request: QueuedRequest = {
     kind: admitted.kind,
     transitionKey: admitted.transition.key,
@@ -197,46 +208,82 @@ function prepareTimer(
     idempotencyKey: undefined,
   };
   const { transition } = admitted;
-  return { run: beginRun({ ...request, program, instance, transition }, ports.tools), request };
+  return {
+    run: beginRun({ ...request, program, instance, transition }, ports.tools),
+    stored: instance,
+    job: undefined,
+    timerId: job.id,
+    request,
+    traceId: undefined,
+  };
 }
 
 /**
- * Faults the instance and closes its open record. Runs to completion whatever was cancelled: an
- * instance must not stay Busy with nobody to free it.
+ * Faults the instance and closes its open record; a run that had not written its record yet gets it
+ * here. Runs to completion whatever was cancelled: an instance must not stay Busy with nobody to
+ * free it.
  */
 async function fail(
   ports: RunJobPorts,
-  job: Job,
+  claimed: Job,
   known: Instance,
   failure: TaskFailure,
-): Promise<void> {
-  for (let instance: Instance | undefined = known; instance !== undefined;) {
+  run?: Run,
+): Promise<JobEnd> {
+  let job = claimed;
+  for (let instance: Instance | undefined = known; instance !== undefined; ) {
     if (isTerminal(instance.status)) {
-      await ports.jobStore.remove(job.id, ports.nodeId);
-      return;
+      await ports.jobStore.remove(job, ports.nodeId);
+      return { kind: "done", instance };
     }
-    const written = await ports.store.write({
-      ...nothingPending,
-      instance: {
-        ...instance,
-        status: "F",
-        modifiedAt: ports.tools.now(),
-        hasActiveIncident: true,
-        incidentCount: instance.incidentCount + 1,
-      },
-      dataChanged: false,
-      addJobs: [],
-      removeJob: job.id,
-      closesOpenRecord: true,
-      incident: {
-        id: ports.tools.uuid(),
-        traceId: undefined,
-        state: instance.current.key,
-        transition: job.transitionKey ?? "",
-        failure,
-      },
-    });
-    if (written || !(await ports.jobStore.isOwner(job.id, ports.nodeId))) return;
+    const write = failureWrite(ports, job, instance, failure, run);
+    if (await ports.store.write(write)) {
+      return { kind: "done", instance: { ...write.instance, rev: instance.rev + 1 } };
+    }
+    const current = await ports.jobStore.reload(job, ports.nodeId);
+    if (current === undefined) return { kind: "overtaken" };
+    job = current;
     instance = await findInstance(ports, job);
   }
+  return { kind: "done", instance: undefined };
 }
+
+function failureWrite(
+  { tools }: RunJobPorts,
+  job: Job,
+  instance: Instance,
+  failure: TaskFailure,
+  run: Run | undefined,
+): RunWrite {
+  const now = tools.now();
+  const isRecorded = job.type === JobType.transition && hasCheckpoint(job);
+  const seq = instance.lastSeq + 1;
+  const records =
+    run === undefined || isRecorded ? [] : [{ ...run.record, seq, finishedAt: now }];
+  return {
+    ...nothingPending,
+    instance: {
+      ...instance,
+      status: "F",
+      lastSeq: records.length === 0 ? instance.lastSeq : seq,
+      modifiedAt: now,
+      hasActiveIncident: true,
+      incidentCount: instance.incidentCount + 1,
+    },
+    dataChanged: false,
+    records,
+    outcome: records[0]?.idempotencyKey === undefined ? undefined : { seq },
+    addJobs: [],
+    removeJob: job.id,
+    endsOthers: { ownJob: job.id, ownSeq: undefined, spared: undefined },
+    incident: {
+      id: tools.uuid(),
+      traceId: job.type === JobType.transition ? queuedRunIn(job.payload).traceId : undefined,
+      state: instance.current.key,
+      transition: job.transitionKey ?? "",
+      failure,
+    },
+  };
+}
+
+const hasCheckpoint = (job: Job) => queuedRunIn(job.payload).checkpoint !== undefined;

@@ -36,6 +36,7 @@ export interface RuntimeOptions {
   /** Whether this node takes up work that others left or that becomes due. */
   claimsJobs: boolean;
   enforceRoles: boolean;
+  startOnExistingKey: "conflict" | "returnExisting";
   /** For users who bring their own, and for tests. */
   tasks?: TaskHost | undefined;
   scripts?: ScriptHost | undefined;
@@ -68,6 +69,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const components = createComponentStore(database, options.ids);
   const catalogue = createCatalogue(components);
   await catalogue.reload();
+  const { instances, close: closeInstances } = await openInstances({ ...options, catalogue });
 
   const catchUp = () => {
     catalogue.catchUp().catch((error: unknown) => onTrouble("CatalogueCatchUpFailed", error));
@@ -87,7 +89,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const publishPorts: PublishPorts = { components, catalogue, checker: options.checker, domain };
 
   const lists = createInstanceLists(database);
-  const { instances, jobs } = await openInstances({ ...options, catalogue });
 
   return {
     domain,
@@ -105,7 +106,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       await components.announce(reloadMessage);
     },
     async close(graceMs) {
-      await jobs.stop(graceMs);
+      await closeInstances(graceMs);
       stopPolling();
       await listener.close();
     },

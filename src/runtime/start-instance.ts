@@ -1,9 +1,11 @@
 /** Starts an instance: now and to its first rest (`sync`), or accepted and queued. */
 import { stringifyJson } from "../engine/exact-json.ts";
+import type { Transition } from "../engine/definition/model.ts";
 import type { Author, Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
+import { errorsInMerge } from "../engine/transition/advance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
 import {
@@ -14,8 +16,11 @@ import {
 } from "../engine/transition/run.ts";
 import { executeRun } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
+import { outcomeOfJob } from "./outcome-of-job.ts";
 import { loadProgram } from "./load-program.ts";
 import { checkPayload } from "./check-payload.ts";
+import { checkRoles } from "./check-roles.ts";
+import { scriptContext } from "./script-context.ts";
 
 export interface StartRequest {
   domain: string;
@@ -25,25 +30,67 @@ export interface StartRequest {
   key: string | undefined;
   payload: Payload;
   author: Author;
+  roles: readonly string[];
   /** Masked. */
   headers: Readonly<Record<string, string>>;
   traceId: string | undefined;
 }
 
 export async function startInstance(ports: InstancePorts, request: StartRequest): Promise<Outcome> {
-  const { domain, workflow: flow, version, payload } = request;
+  const { domain, workflow: flow, version } = request;
   const program = await loadProgram(ports.catalogue, { domain, workflow: flow, version });
-  const { startTransition } = program.workflow;
-  await checkPayload(ports, startTransition, payload.attributes);
-  const instance = newInstance(program, request, ports.tools);
-  return request.sync
-    ? startNow(ports, program, instance, request)
-    : acceptStart(ports, program, instance, request);
+  for (let attempt = 1; ; attempt += 1) {
+    const started = await start(ports, program, request);
+    if (started !== "keyInUse") return started;
+    if (ports.startOnExistingKey === "conflict" || attempt === mostAttempts) {
+      throw problems.keyInUse({ workflow: flow, key: request.key ?? "" }, { target: request.key });
+    }
+    const holder = await holderOfKey(ports, request);
+    if (holder !== undefined) return { instance: holder, accepted: !request.sync };
+    // It has completed in between, so the key is free.
+  }
 }
 
-const queuedRequest = (program: Program, request: StartRequest): QueuedRequest => ({
+const mostAttempts = 5;
+
+/** The instance of the flow that has not completed and has the key. */
+async function holderOfKey(
+  { store }: InstancePorts,
+  { domain, workflow: flow, key }: StartRequest,
+): Promise<Instance | undefined> {
+  if (key === undefined) return undefined;
+  const found = await store.find({ domain, flow, reference: key });
+  const holds = found?.key === key && found.status !== "C" && found.status !== "P";
+  return holds ? found : undefined;
+}
+
+async function start(
+  ports: InstancePorts,
+  program: Program,
+  request: StartRequest,
+): Promise<Outcome | "keyInUse"> {
+  const { startTransition: transition } = program.workflow;
+  const instance = newInstance(program, request, ports.tools);
+  const queued = queuedRequest(transition, request);
+  await checkRoles(ports, transition, instance, request);
+  try {
+    await checkPayload(ports, transition, request.payload.attributes, () =>
+      scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
+    );
+    return await (request.sync
+      ? startNow(ports, program, instance, queued, request)
+      : acceptStart(ports, program, instance, queued, request));
+  } catch (error) {
+    // A key that is in use is told before anything about the payload.
+    const isRejected = error instanceof PayloadRejected;
+    if (isRejected && (await holderOfKey(ports, request)) !== undefined) return "keyInUse";
+    throw error;
+  }
+}
+
+const queuedRequest = (transition: Transition, request: StartRequest): QueuedRequest => ({
   kind: "start",
-  transitionKey: program.workflow.startTransition.key,
+  transitionKey: transition.key,
   trigger: "manual",
   payload: request.payload,
   author: request.author,
@@ -55,32 +102,32 @@ async function startNow(
   ports: InstancePorts,
   program: Program,
   instance: Instance,
-  request: StartRequest,
-): Promise<Outcome> {
+  queued: QueuedRequest,
+  { traceId }: StartRequest,
+): Promise<Outcome | "keyInUse"> {
   const { startTransition: transition } = program.workflow;
-  const queued = queuedRequest(program, request);
   const run = beginRun({ ...queued, program, instance, transition }, ports.tools);
-  const { traceId } = request;
   const executed = await ports.inFlight.enter(
     instance.id,
-    { transitionKey: transition.key, idempotencyKey: undefined },
+    { transitionKey: transition.key, idempotencyKey: undefined, blocks: true },
     () =>
       executeRun(ports, {
         run,
         stored: undefined,
-        jobId: undefined,
+        job: undefined,
         request: queued,
         traceId,
-        signal: undefined,
       }),
   );
   switch (executed.kind) {
     case "done":
       return { instance: executed.instance, accepted: false };
+    case "becameJob":
+      return outcomeOfJob(ports, executed.execution);
     case "refused":
       throw new PayloadRejected(transition.key, executed.errors);
     case "keyInUse":
-      throw keyInUse(request);
+      return "keyInUse";
     case "overtaken":
       throw problems.instanceBusy({ instance: instance.id }, { target: instance.id });
   }
@@ -91,37 +138,42 @@ async function acceptStart(
   ports: InstancePorts,
   program: Program,
   instance: Instance,
-  request: StartRequest,
-): Promise<Outcome> {
+  queued: QueuedRequest,
+  { traceId }: StartRequest,
+): Promise<Outcome | "keyInUse"> {
+  const { startTransition: transition } = program.workflow;
+  // What a mapping will make of the payload is not known yet.
+  if (transition.mapping === undefined) {
+    const errors = errorsInMerge(program, instance, queued.payload.attributes);
+    if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
+  }
   const busy: Instance = { ...instance, status: "B" };
-  const queued = queuedRequest(program, request);
   const job = ports.jobs.prepare({
     type: JobType.transition,
     instance: busy,
     sourceState: instance.current.key,
     transitionKey: queued.transitionKey,
-    payload: stringifyJson({ request: queued }),
+    payload: stringifyJson({ request: queued, traceId }),
   });
   ports.faultPoint("before-accept-write");
-  const result = await ports.store.start({
-    ...nothingPending,
-    instance: busy,
-    incident: undefined,
-    dataChanged: false,
-    addJobs: [job.row],
-  });
+  const result = await job.during(
+    ports.store.start({
+      ...nothingPending,
+      instance: busy,
+      incident: undefined,
+      dataChanged: false,
+      addJobs: [job.row],
+    }),
+  );
   ports.faultPoint("after-accept-write");
   if (result === "keyInUse") {
     job.withdraw();
-    throw keyInUse(request);
+    return "keyInUse";
   }
   const stored: Instance = { ...busy, rev: 1 };
   job.begin(stored);
   return { instance: stored, accepted: true };
 }
-
-const keyInUse = ({ workflow, key }: StartRequest) =>
-  problems.keyInUse({ workflow, key: key ?? "" }, { target: key });
 
 function newInstance(
   { workflow }: Program,

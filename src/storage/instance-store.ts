@@ -41,10 +41,18 @@ export interface RunWrite {
   /** The run goes on; whoever takes the job over goes on from here. */
   checkpoint?: { jobId: string; payload: string } | undefined;
   incident?: (IncidentToOpen & { id: string; traceId: string | undefined }) | undefined;
-  /** Closes the record that is open, unfinished as it is. */
-  closesOpenRecord?: boolean | undefined;
+  /** This run takes the instance over: the jobs of other runs go, their open records are closed. */
+  endsOthers?: EndsOthers | undefined;
   /** The outcome a repeat with the same idempotency key is answered with. */
   outcome?: { seq: number } | undefined;
+}
+
+export interface EndsOthers {
+  /** The job and the first record of the run that takes over, as far as it has them. */
+  ownJob: string | undefined;
+  ownSeq: number | undefined;
+  /** Key of the transition whose runs go on: they only merge data, whatever the state. */
+  spared: string | undefined;
 }
 
 /** A transition record as it is read back. */

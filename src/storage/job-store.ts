@@ -10,6 +10,7 @@ export interface Job {
   sourceState: string | undefined;
   transitionKey: string | undefined;
   payload: string | undefined;
+  /** How often it was claimed, this time included; with the owner it names one claim. */
   attempts: number;
 }
 
@@ -19,20 +20,32 @@ export interface Claim {
   nextDueMs: number | undefined;
 }
 
+/** What a claim is known by: the same node may have claimed the same job before, and lost it. */
+export interface ClaimedJob {
+  id: string;
+  attempts: number;
+}
+
 /**
  * The work to do, shared by all nodes. A claimed job is its owner's until the lease ends or the
- * owner stops renewing its life; taking over somebody else's job also raises the instance's rev, so
- * that the former owner can write no more.
+ * owner stops renewing its life; taking over a job that had an owner also raises the instance's rev,
+ * so that the former owner can write no more. All times are the database's.
  */
 export interface JobStore {
   /** Up to `most` jobs that are due, for this node alone. */
   claim(owner: string, most: number): Promise<Claim>;
+  /** The job as it stands now; undefined when it is done, or no longer this claim's. */
+  reload(job: ClaimedJob, owner: string): Promise<Job | undefined>;
   /** Puts a job back: due again after a while. */
-  release(jobId: string, owner: string, delayMs: number): Promise<void>;
-  /** Puts everything back that this node has not finished. */
-  releaseAll(owner: string): Promise<void>;
-  remove(jobId: string, owner: string): Promise<void>;
-  isOwner(jobId: string, owner: string): Promise<boolean>;
+  release(job: ClaimedJob, owner: string, delayMs: number): Promise<void>;
+  /**
+   * Everything of this node that is not among `held` may be claimed, by anybody. Returns how many.
+   * It keeps its owner's name until then, so that the claim knows that it takes over.
+   */
+  releaseAll(owner: string, held: readonly string[]): Promise<number>;
+  remove(job: ClaimedJob, owner: string): Promise<void>;
+  /** Whether a run of the instance is under way or queued. */
+  hasRun(instanceId: string): Promise<boolean>;
 
   /** This node lives for another while. */
   beat(owner: string, aliveSeconds: number): Promise<void>;

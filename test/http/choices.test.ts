@@ -125,6 +125,12 @@ describe("the roles of a transition", () => {
   });
 });
 
+test("definitions are published, never started", async () => {
+  const answer = await app.post("/api/v1/core/workflows/sys-flows/instances/start?sync=true", {});
+
+  expect(codeOf(answer)).toBe("400 notsupported.App:900003");
+});
+
 test("a definition may refer to what is not published yet", async () => {
   const workflow = aWorkflow("dangling").state("open").schema("published-later");
 

@@ -271,6 +271,28 @@ describe("questions", () => {
   });
 });
 
+test("more groups than one answer may hold are refused", async () => {
+  await app.publish(aWorkflow("many").state("draft"));
+  await database.query(
+    `insert into instance (id, domain, flow, flow_version, status, rev, current_state,
+       current_state_type, current_state_sub_type, effective_state, effective_state_type,
+       effective_state_sub_type, data, entity_etag, created_at)
+     select gen_random_uuid(), 'core', 'many', '1.0.0', 'A', 1, 'draft', 1, 0, 'draft', 1, 0,
+       jsonb_build_object('n', n), '', now() from generate_series(1, 1001) n`,
+  );
+  const groups = (filter: object) =>
+    app.get(
+      `/api/v1/core/workflows/many/instances?${query({ filter, groupBy: { field: "attributes.n" } })}`,
+    );
+
+  const all = await groups({});
+  const fewer = await groups({ n: { gt: 1 } });
+
+  expect(codeOf(all)).toBe("400 Validation:900013");
+  expect(errorsOf(all)).toEqual({ groupBy: [expect.stringContaining("more than 1000")] });
+  expect(listOf(fewer).items).toHaveLength(1000);
+});
+
 test("a workflow without instances has an empty list", async () => {
   const answer = await app.get("/api/v1/core/workflows/empty/instances");
 

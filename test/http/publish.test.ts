@@ -84,6 +84,7 @@ describe("the envelope", () => {
     ["a package version", { key: "env-package", version: "1.0.0-pkg.2.1.0+hr" }],
     ["tags", { key: "env-tags", tags: ["a", "b c"] }],
     ["empty data", { key: "env-data", data: [] }],
+    ["data that is null", { key: "env-null", data: null }],
   ])("%s is accepted", async (_, changes) => {
     expect(await publish(task("unused", changes))).toMatchObject({ status: 200 });
   });
@@ -449,6 +450,12 @@ describe("seed records", () => {
     expect(Object.keys(errorsOf(answer))).toEqual(["data[1].attributes.type"]);
     expect(await read("sys-tasks", "fine")).toMatchObject({ status: 404 });
     expect(await read("sys-flows", "sys-tasks", "1.2.0")).toMatchObject({ status: 404 });
+  });
+
+  test("of a workflow may be null", async () => {
+    const answer = await publish({ ...aWorkflow("null-data").state("open").build(), data: null });
+
+    expect(answer).toMatchObject({ status: 200, body: { warnings: [] } });
   });
 
   test("of anything but a workflow are not stored, and the answer says so", async () => {

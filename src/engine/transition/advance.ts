@@ -6,9 +6,10 @@ import { nextDataVersion } from "../data-version.ts";
 import type { State, TaskBinding, TaskGroup, Transition } from "../definition/model.ts";
 import type { VersionStrategy } from "../definition/enumerations.ts";
 import { isJsonObject, type JsonValue } from "../exact-json.ts";
-import type { InstanceStatus } from "../instance.ts";
+import type { Instance, InstanceStatus } from "../instance.ts";
 import type { SchemaError } from "../json-schema.ts";
 import { mergeData } from "../merge-data.ts";
+import { findUnstorable, type Unstorable } from "../storable-json.ts";
 import type { TaskFailure } from "../task-failure.ts";
 import { beginHop } from "./begin-run.ts";
 import {
@@ -16,6 +17,7 @@ import {
   stateOf,
   type Hook,
   type HopKind,
+  type Program,
   type Run,
   type TimerToArm,
   type Tools,
@@ -62,11 +64,8 @@ export function advance(run: Run, happened: Happened, tools: Tools): Advance {
       if (happened.kind === "begun" && run.hop.transition.mapping !== undefined) {
         return { kind: "waiting", run, todo: { kind: "map", transition: run.hop.transition } };
       }
-      return takeBody(
-        run,
-        happened.kind === "mapped" ? happened.value : run.payload.attributes,
-        tools,
-      );
+      if (happened.kind !== "mapped") return takeBody(run, run.payload.attributes, tools);
+      return takeMapped(run, happened.value, tools);
     case "onExecute":
     case "onExit":
     case "onEntry": {
@@ -86,6 +85,15 @@ export function advance(run: Run, happened: Happened, tools: Tools): Advance {
 const settled = (run: Run): Advance => ({ kind: "settled", run });
 
 // --- the payload -----------------------------------------------------------------------------
+
+/** The request's own payload was looked at when it arrived; what a script made of it was not. */
+function takeMapped(run: Run, body: JsonValue | undefined, tools: Tools): Advance {
+  const found = body === undefined ? undefined : findUnstorable(body);
+  if (found === undefined) return takeBody(run, body, tools);
+  const place = found.path === "" ? "" : ` at '${found.path}'`;
+  const message = `The mapping of the transition '${run.hop.transition.key}' yields what cannot be stored${place}: ${found.reason}`;
+  return settled(fault(run, pipelineFailure("Task:400007", message), tools));
+}
 
 function takeBody(run: Run, body: JsonValue | undefined, tools: Tools): Advance {
   const { payload, instance } = run;
@@ -116,6 +124,17 @@ const isBlank = (text: string | undefined) => text === undefined || text.trim() 
 function union(a: readonly string[], b: readonly string[]): readonly string[] {
   const added = b.filter((tag, i) => !a.includes(tag) && b.indexOf(tag) === i);
   return added.length === 0 ? a : [...a, ...added];
+}
+
+/** What the master schema has against a payload, known before anything runs. */
+export function errorsInMerge(
+  { checkData }: Program,
+  { data }: Instance,
+  delta: JsonValue | undefined,
+): readonly SchemaError[] {
+  if (checkData === undefined || delta === undefined) return [];
+  const merged = data === undefined ? delta : mergeData(data, delta);
+  return merged === data ? [] : checkData(merged);
 }
 
 type Merged = { run: Run; changed: boolean } | { errors: readonly SchemaError[] };
@@ -217,6 +236,8 @@ function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools):
       next = { ...next, body, taskResponses: { ...next.taskResponses, [name]: response } };
     }
     if (data === undefined) continue;
+    const found = findUnstorable(data);
+    if (found !== undefined) return { failure: outputUnstorable(name, found) };
     const merged = merge(next, data, "patch", tools);
     if ("errors" in merged) return { failure: outputRefused(name, merged.errors) };
     if (merged.changed) next = withChange(merged.run, data);
@@ -245,6 +266,14 @@ function withChange(run: Run, delta: JsonValue): Run {
     pending: { ...pending, dataChanges: [...pending.dataChanges, change] },
   };
 }
+
+const outputUnstorable = (task: string, { path, reason }: Unstorable): TaskFailure => ({
+  code: "Task:400008",
+  layer: "Task",
+  task,
+  message: `The output of task '${task}' cannot be stored${path === "" ? "" : ` at '${path}'`}: ${reason}`,
+  retryable: false,
+});
 
 const outputRefused = (task: string, errors: readonly SchemaError[]): TaskFailure => ({
   code: "App:900002",

@@ -4,7 +4,7 @@
  */
 import type { TriggerType } from "../definition/enumerations.ts";
 import type { Transition, Workflow } from "../definition/model.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../exact-json.ts";
+import { isJsonObject, parseJson, type JsonObject, type JsonValue } from "../exact-json.ts";
 import type { Author, Instance } from "../instance.ts";
 import { resolveSpecial } from "./admit.ts";
 import {
@@ -31,9 +31,14 @@ export interface QueuedRequest {
 
 export interface QueuedRun {
   readonly request: QueuedRequest;
+  readonly traceId?: string;
   /** Absent until the run has written something. */
   readonly checkpoint: JsonObject | undefined;
 }
+
+/** What a transition's job says. */
+export const queuedRunIn = (payload: string | undefined): QueuedRun =>
+  parseJson(payload ?? "{}") as unknown as QueuedRun;
 
 export const requestOf = (run: Run): QueuedRequest => ({
   kind: run.hop.kind,

@@ -134,11 +134,12 @@ const connectionTrouble = new Set([
 ]);
 
 /**
- * SQLSTATE 08* connection exceptions, 57P0x shutdown and start-up, 53* out of resources, 57014 over
+ * SQLSTATE 08* connection exceptions, 57P0x shutdown and start-up, 53* out of resources, 40001 and
+ * 40P01 rolled back in favour of somebody else (nothing was written, the next try will do), 57014 over
  * the statement's time, 25P03 over the transaction's, 25006 a primary that has become a standby;
  * 28* and 3D* a login or database that was there at start: the database is not there for now.
  */
-const awayStates = /^(08|53|57P0|57014|25P03|25006|28|3D)/;
+const awayStates = /^(08|53|57P0|40001|40P01|57014|25P03|25006|28|3D)/;
 
 /** What the driver says without a code. */
 const awayWords =

@@ -2,16 +2,20 @@ import type { InstanceStatus } from "../../engine/instance.ts";
 import type { Repeat, RepeatOf } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
 
+// The first request may still be queued, and have no record yet.
 const byIdempotencyKey = {
   name: "find-repeat",
   text: `
-    select seq, outcome_status::text as status, outcome_seq
-    from transition_record
-    where instance_id = $1 and transition_key = $2 and idempotency_key = $3`,
+    select outcome_status::text as status, outcome_seq from transition_record
+    where instance_id = $1 and transition_key = $2 and idempotency_key = $3
+    union all
+    select null, null from job
+    where instance_id = $1 and transition_key = $2 and kind = 'tx'
+      and payload::json #>> '{request,idempotencyKey}' = $3
+    limit 1`,
 };
 
 interface Found {
-  seq: number;
   status: InstanceStatus | null;
   outcome_seq: number | null;
 }

@@ -2,24 +2,38 @@ import type { JobType } from "../../engine/job-name.ts";
 import type { Job, JobStore } from "../job-store.ts";
 import type { Queries } from "./database.ts";
 
-// A job that had an owner was taken from somebody: the rev is raised, and whatever that owner still
-// wants to write is refused.
+const jobColumns = `j.id, j.kind, j.instance_id, i.domain, i.flow, j.source_state, j.transition_key,
+  j.payload, j.attempts`;
+
+// A job that had an owner is taken from somebody: the instance's rev is raised, and whatever that
+// owner still wants to write is refused. Writers lock the instance first and its jobs then, so an
+// instance that is locked is left for the next look: waiting for it could wait in a circle.
 const claimJobs = {
   name: "claim-jobs",
   text: `
-    with due as (
-      select id, owner is not null as taken from job where ready_at <= now()
+    with free as (
+      select id from job where ready_at <= now() and owner is null
       order by ready_at limit $2 for update skip locked),
+    deserted as (
+      select j.id from job j join instance i on i.id = j.instance_id
+      where j.ready_at <= now() and j.owner is not null
+      order by j.ready_at limit $2 - (select count(*) from free) for update skip locked),
     claimed as (
       update job j set owner = $1, attempts = j.attempts + 1,
         ready_at = now() + make_interval(secs => $3)
-      from due where j.id = due.id
-      returning j.*, due.taken),
+      where j.id in (select id from free union all select id from deserted)
+      returning j.*),
     fenced as (
-      update instance i set rev = i.rev + 1 from claimed c where c.taken and i.id = c.instance_id)
-    select c.id, c.kind, c.instance_id, i.domain, i.flow, c.source_state, c.transition_key,
-      c.payload, c.attempts
-    from claimed c left join instance i on i.id = c.instance_id`,
+      update instance i set rev = i.rev + 1
+      from claimed c join deserted on deserted.id = c.id where i.id = c.instance_id)
+    select ${jobColumns} from claimed j left join instance i on i.id = j.instance_id`,
+};
+
+const reloadJob = {
+  name: "reload-job",
+  text: `
+    select ${jobColumns} from job j join instance i on i.id = j.instance_id
+    where j.id = $1 and j.attempts = $2 and j.owner = $3`,
 };
 
 const nextDue = {
@@ -32,18 +46,29 @@ const nextDue = {
 const releaseJob = {
   name: "release-job",
   text: `
-    update job set owner = null, ready_at = now() + make_interval(secs => $3)
-    where id = $1 and owner = $2`,
+    update job set owner = null, ready_at = now() + make_interval(secs => $4)
+    where id = $1 and attempts = $2 and owner = $3`,
 };
 
 const releaseJobs = {
   name: "release-jobs",
-  text: "update job set owner = null, ready_at = now() where owner = $1",
+  text: `
+    with freed as (
+      update job set ready_at = now()
+      where owner = $1 and ready_at > now() and id <> all ($2::uuid[])
+      returning 1)
+    select count(*)::int as freed from freed`,
 };
 
-const removeJob = { name: "remove-job", text: "delete from job where id = $1 and owner = $2" };
+const removeJob = {
+  name: "remove-job",
+  text: "delete from job where id = $1 and attempts = $2 and owner = $3",
+};
 
-const findOwner = { name: "find-owner", text: "select 1 from job where id = $1 and owner = $2" };
+const findRun = {
+  name: "find-run",
+  text: "select 1 from job where instance_id = $1 and kind = 'tx' limit 1",
+};
 
 const beatNode = {
   name: "beat-node",
@@ -54,16 +79,21 @@ const beatNode = {
 };
 
 // The jobs stay with their dead owner's name until somebody claims them: that is how the claim knows
-// that it takes over.
+// that it takes over. All nodes sweep; what another one has in hand is left to it.
 const sweepNodes = {
   name: "sweep-nodes",
   text: `
     with dead as (
-      delete from node where alive_until < now() returning id),
+      delete from node where id in (
+        select id from node where alive_until < now() for update skip locked)
+      returning id),
     freed as (
-      update job set ready_at = now()
-      where owner is not null and ready_at > now()
-        and (owner in (select id from dead) or not exists (select from node n where n.id = job.owner))
+      update job set ready_at = now() where id in (
+        select j.id from job j
+        where j.owner is not null and j.ready_at > now()
+          and (j.owner in (select id from dead)
+            or not exists (select from node n where n.id = j.owner))
+        for update skip locked)
       returning 1)
     select count(*)::int as freed from freed`,
 };
@@ -82,7 +112,14 @@ interface JobRow {
   attempts: number;
 }
 
-export const createJobStore = (queries: Queries, leaseSeconds: number): JobStore => ({
+export interface JobStoreOptions {
+  queries: Queries;
+  /** A connection of its own: a node must not count as dead because its others are all in use. */
+  heartbeat: Queries;
+  leaseSeconds: number;
+}
+
+export const createJobStore = ({ queries, heartbeat, leaseSeconds }: JobStoreOptions): JobStore => ({
   async claim(owner, most) {
     const rows = await queries.query<JobRow>(claimJobs, [owner, most, leaseSeconds]);
     if (rows.length === most) return { jobs: rows.map(toJob), nextDueMs: 0 };
@@ -90,27 +127,32 @@ export const createJobStore = (queries: Queries, leaseSeconds: number): JobStore
     const ms = next?.ms ?? undefined;
     return { jobs: rows.map(toJob), nextDueMs: ms === undefined ? undefined : Number(ms) };
   },
-  async release(jobId, owner, delayMs) {
-    await queries.query(releaseJob, [jobId, owner, delayMs / 1000]);
+  async reload({ id, attempts }, owner) {
+    const [row] = await queries.query<JobRow>(reloadJob, [id, attempts, owner]);
+    return row === undefined ? undefined : toJob(row);
   },
-  async releaseAll(owner) {
-    await queries.query(releaseJobs, [owner]);
+  async release({ id, attempts }, owner, delayMs) {
+    await queries.query(releaseJob, [id, attempts, owner, delayMs / 1000]);
   },
-  async remove(jobId, owner) {
-    await queries.query(removeJob, [jobId, owner]);
+  async releaseAll(owner, held) {
+    const [row] = await queries.query<{ freed: number }>(releaseJobs, [owner, held]);
+    return row!.freed;
   },
-  async isOwner(jobId, owner) {
-    return (await queries.query(findOwner, [jobId, owner])).length > 0;
+  async remove({ id, attempts }, owner) {
+    await queries.query(removeJob, [id, attempts, owner]);
+  },
+  async hasRun(instanceId) {
+    return (await queries.query(findRun, [instanceId])).length > 0;
   },
   async beat(owner, aliveSeconds) {
-    await queries.query(beatNode, [owner, aliveSeconds]);
+    await heartbeat.query(beatNode, [owner, aliveSeconds]);
   },
   async sweep() {
-    const [row] = await queries.query<{ freed: number }>(sweepNodes);
+    const [row] = await heartbeat.query<{ freed: number }>(sweepNodes);
     return row!.freed;
   },
   async leave(owner) {
-    await queries.query(leaveNode, [owner]);
+    await heartbeat.query(leaveNode, [owner]);
   },
 });
 

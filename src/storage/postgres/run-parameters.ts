@@ -135,9 +135,11 @@ export const jobRows = (writes: readonly RunWrite[]): string =>
     ),
   );
 
+const nobody = "00000000-0000-0000-0000-000000000000";
+
 /** What is taken away. A timer that is armed anew under the same name is replaced, not removed. */
 export const jobRemovalRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance, leftStates, addJobs, removeJob }) => {
+  rowsOf(writes, ({ instance, leftStates, addJobs, removeJob, endsOthers }) => {
     const rows: string[] = [];
     const instance_id = instance.id;
     if (instance.status === "C")
@@ -145,6 +147,10 @@ export const jobRemovalRows = (writes: readonly RunWrite[]): string =>
     else if (leftStates.length > 0) {
       const keep = addJobs.filter((job) => job.type === JobType.scheduled).map(nameOf);
       rows.push(JSON.stringify({ instance_id, states: leftStates, keep }));
+    }
+    if (endsOthers !== undefined) {
+      const { ownJob = nobody, spared } = endsOthers;
+      rows.push(JSON.stringify({ instance_id, other_than: ownJob, spared, keep: [] }));
     }
     if (removeJob !== undefined)
       rows.push(JSON.stringify({ instance_id, job_id: removeJob, keep: [] }));
@@ -201,6 +207,16 @@ export const outcomeRows = (writes: readonly RunWrite[]): string =>
   );
 
 export const closingRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance, closesOpenRecord }) =>
-    closesOpenRecord === true ? [JSON.stringify({ instance_id: instance.id })] : [],
+  rowsOf(writes, ({ instance, records, endsOthers }) =>
+    endsOthers === undefined
+      ? []
+      : [
+          JSON.stringify({
+            instance_id: instance.id,
+            status: instance.status,
+            last_seq: instance.lastSeq,
+            own: [...records.map((record) => record.seq), endsOthers.ownSeq ?? 0],
+            spared: endsOthers.spared,
+          }),
+        ],
   );

@@ -102,9 +102,11 @@ const work = `
     on conflict do nothing),
   removed as (
     delete from job j using json_to_recordset($4) as d(instance_id uuid, everything boolean,
-      states text[], job_id uuid, keep text[]), done
+      states text[], job_id uuid, keep text[], other_than uuid, spared text), done
     where done.id = d.instance_id and j.instance_id = d.instance_id and j.name <> all (d.keep)
-      and (d.everything or j.id = d.job_id or (j.kind = 'sx' and j.source_state = any (d.states)))),
+      and (d.everything or j.id = d.job_id or (j.kind = 'sx' and j.source_state = any (d.states))
+        or (j.kind = 'tx' and j.id <> d.other_than
+          and j.transition_key is distinct from d.spared))),
   added as (
     insert into job (id, name, kind, instance_id, source_state, transition_key, payload, owner,
       ready_at, attempts, created_at)
@@ -116,7 +118,7 @@ const work = `
       source_state text, transition_key text, payload text, owner uuid, delay_ms float8,
       due_at timestamptz)
     join done on done.id = j.instance_id
-    on conflict (name) do update set id = excluded.id, payload = excluded.payload,
+    on conflict (name) where kind <> 'tx' do update set id = excluded.id, payload = excluded.payload,
       owner = excluded.owner, ready_at = excluded.ready_at, attempts = excluded.attempts),
   checkpoints as (
     update job j set payload = c.payload
@@ -126,10 +128,16 @@ const work = `
     update transition_record r set outcome_status = o.status::"char", outcome_seq = o.last_seq
     from json_to_recordset($9) as o(instance_id uuid, seq int, status text, last_seq int), done
     where done.id = o.instance_id and r.instance_id = o.instance_id and r.seq = o.seq),
+  -- what other runs left unfinished ends here, also for whoever repeats their requests
   closed as (
-    update transition_record r set finished_at = now()
-    from json_to_recordset($10) as c(instance_id uuid), done
-    where done.id = c.instance_id and r.instance_id = c.instance_id and r.finished_at is null),
+    update transition_record r set finished_at = coalesce(r.finished_at, now()),
+      outcome_status = coalesce(r.outcome_status, c.status::"char"),
+      outcome_seq = coalesce(r.outcome_seq, c.last_seq)
+    from json_to_recordset($10) as c(instance_id uuid, status text, last_seq int, own int[],
+      spared text), done
+    where done.id = c.instance_id and r.instance_id = c.instance_id and r.seq <> all (c.own)
+      and r.transition_key is distinct from c.spared
+      and (r.finished_at is null or (r.idempotency_key is not null and r.outcome_status is null))),
   incidents as (
     insert into incident (id, instance_id, number, state, transition, task, message, error_code,
       error_layer, status_code, trace_id, created_at)
@@ -204,6 +212,7 @@ const isLean = (write: RunWrite) =>
   write.dataChanges.length === 0 &&
   write.leftStates.length === 0 &&
   write.removeJob === undefined &&
+  write.endsOthers === undefined &&
   write.checkpoint === undefined &&
   write.incident === undefined &&
   write.instance.status !== "C";

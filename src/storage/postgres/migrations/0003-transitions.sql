@@ -73,8 +73,9 @@ create table job (
   created_at timestamptz not null
 );
 
--- The name says what the work is; the same work is not queued twice.
-create unique index job_name on job (name);
+-- The name says what the work is; the same timer is not set twice. Queued transitions may share
+-- theirs: several updates of the data wait side by side, each with its own payload.
+create unique index job_name on job (name) where kind <> 'tx';
 create index job_ready on job (ready_at);
 create index job_instance on job (instance_id);
 create index job_owner on job (owner) where owner is not null;

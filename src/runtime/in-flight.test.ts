@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { createInFlight } from "./in-flight.ts";
+
+const flight = { transitionKey: "t", idempotencyKey: undefined, blocks: true };
+
+test("an instance is in flight while the work on it runs, also when it fails", async () => {
+  const inFlight = createInFlight();
+  let end: (error?: Error) => void = () => {};
+  const work = inFlight.enter(
+    "a",
+    flight,
+    () => new Promise<void>((resolve, reject) => (end = (e) => (e ? reject(e) : resolve()))),
+  );
+
+  expect(inFlight.current("a")).toMatchObject(flight);
+  expect(inFlight.current("b")).toBeUndefined();
+  end(new Error("no"));
+  await expect(work).rejects.toThrow("no");
+
+  expect(inFlight.current("a")).toBeUndefined();
+  expect(inFlight.count).toBe(0);
+});
+
+test("whoever waited for the end finds the instance free", async () => {
+  const inFlight = createInFlight();
+  const work = inFlight.enter("a", flight, async () => {});
+
+  await inFlight.current("a")?.ended;
+
+  expect(inFlight.current("a")).toBeUndefined();
+  await work;
+});
+
+test("an end is told to those who came before it, and forgotten after a while", async () => {
+  let now = 100;
+  const inFlight = createInFlight(() => now);
+  await inFlight.enter("a", flight, async () => {});
+
+  expect(inFlight.endedSince("a", 99)).toBe(true);
+  expect(inFlight.endedSince("a", 100)).toBe(false);
+  expect(inFlight.endedSince("b", 0)).toBe(false);
+  now = 5000;
+  await inFlight.enter("b", flight, async () => {});
+
+  expect(inFlight.endedSince("a", 99)).toBe(false);
+  expect(inFlight.endedSince("b", 4999)).toBe(true);
+});
