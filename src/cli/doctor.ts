@@ -3,13 +3,22 @@ import { settings, shownValue, type SettingName } from "../config.ts";
 import { serviceVersion } from "../service-version.ts";
 import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
 
-/** `millrace doctor`: the effective configuration, where each value comes from, secrets masked. */
+/**
+ * `millrace doctor`: the effective configuration, where each value comes from, secrets masked; with
+ * `--audit` instead what is wrong with the instances of the database, exit code 1 if anything is.
+ */
 export const doctorCommand = (): Command =>
   withConfigFlags(new Command("doctor"))
-    .description("print the effective configuration, secrets masked")
+    .description("print the effective configuration, secrets masked, or audit the database")
     .option("--json", "print as JSON")
-    .action((flags: CommonFlags & { json?: boolean }) => {
+    .option("--audit", "check the instances of the database of DATABASE_URL; reads only")
+    .action(async (flags: CommonFlags & { json?: boolean; audit?: boolean }) => {
       const { config, sources } = readConfig(flags);
+      if (flags.audit === true) {
+        const { auditDatabase } = await import("./audit-database.ts");
+        if (await auditDatabase(config, { json: flags.json === true })) process.exitCode = 1;
+        return;
+      }
       const rows = (Object.keys(settings) as SettingName[]).map((name) => ({
         name,
         value: shownValue(name, config[name]),

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { StartRefusal } from "../engine/start-refusal.ts";
-import { StorageUnavailable } from "../engine/storage-unavailable.ts";
 import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
+import { refuseWhenAway } from "./refuse-when-away.ts";
 
 /** `millrace migrate`: brings the database of `DATABASE_URL` up to date and ends. */
 export const migrateCommand = (): Command =>
@@ -19,13 +19,3 @@ export const migrateCommand = (): Command =>
       const done = applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`;
       console.log(`PostgreSQL ${serverVersion}: ${done}`);
     });
-
-/** A start waits for its database; this command is for scripts, which had better know at once. */
-function refuseWhenAway(error: unknown): never {
-  if (!(error instanceof StorageUnavailable)) throw error;
-  const { message = "", code = "" } = (error.cause ?? {}) as Partial<NodeJS.ErrnoException>;
-  throw new StartRefusal(
-    `The database of DATABASE_URL does not answer (${message === "" ? code : message}). Start it, or correct the address.`,
-    { cause: error },
-  );
-}

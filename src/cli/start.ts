@@ -29,9 +29,10 @@ async function start(flags: StartFlags): Promise<void> {
   refuseEmbeddedInProduction(loaded, flags);
   const { config } = loaded;
   // Not before: a refusal comes at once, without loading the whole service.
-  const [{ createLog }, { startMillrace }] = await Promise.all([
+  const [{ createLog }, { startMillrace }, { faultPointFrom }] = await Promise.all([
     import("../log.ts"),
     import("../millrace.ts"),
+    import("../runtime/fault-point.ts"),
   ]);
   const log = createLog({
     level: config["Log.Level"],
@@ -50,6 +51,9 @@ async function start(flags: StartFlags): Promise<void> {
     config,
     log,
     signal: stopping.signal,
+    faultPoint: faultPointFrom(process.env["MILLRACE_FAULT_POINT"], () =>
+      process.kill(process.pid, "SIGKILL"),
+    ),
     ...(flags.role === undefined ? {} : { roles: flags.role }),
     ...(flags.embedded === true ? { embedded: true } : {}),
   });

@@ -108,7 +108,7 @@ function toBlockList(peers: readonly string[]): BlockList {
     const [address = "", bits] = peer.split("/");
     const family = isIP(address);
     const width = family === 4 ? 32 : 128;
-    const prefix = bits === undefined ? width : Number(bits);
+    const prefix = bits === undefined ? width : /^\d+$/.test(bits) ? Number(bits) : Number.NaN;
     if (family === 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > width) {
       throw new TypeError(
         `'${peer}' is not an address, a CIDR range, or one of: ${defaultTrustedPeers.join(", ")}`,

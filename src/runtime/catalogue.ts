@@ -133,11 +133,18 @@ export function createCatalogue(store: ComponentStore): Catalogue {
       kept.clear();
     },
     poll(onError) {
+      let asking = false;
       const timer = setInterval(() => {
+        // A database that hangs is asked once, not once a second.
+        if (asking) return;
+        asking = true;
         store
           .revision()
           .then((current) => (current > revision ? catchUp() : undefined))
-          .catch(onError);
+          .catch(onError)
+          .finally(() => {
+            asking = false;
+          });
       }, pollMs);
       timer.unref();
       return () => clearInterval(timer);

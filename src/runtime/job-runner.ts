@@ -211,7 +211,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
         try {
           faultPoint("before-claim");
           const { jobs, nextDueMs } = await store.claim(nodeId, room());
-          faultPoint("after-claim");
+          if (jobs.length > 0) faultPoint("after-claim");
           for (const job of jobs) track(runToEnd(job, undefined));
           waitMs = Math.min(pollMs, Math.max(0, nextDueMs ?? pollMs));
         } catch (error) {

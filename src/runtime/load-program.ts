@@ -18,18 +18,25 @@ export interface WantedWorkflow {
 }
 
 export async function loadProgram(catalogue: Catalogue, wanted: WantedWorkflow): Promise<Program> {
-  const { domain, workflow: key, version } = wanted;
-  const found = await catalogue.find({ domain, kind: ComponentKind.flow, key }, version);
-  if (found === undefined) {
-    throw problems.componentNotFound({ domain, flow: ComponentKind.flow, key, version });
-  }
-  const workflow = await catalogue.compiled(found, toWorkflow);
+  const workflow = await loadWorkflow(catalogue, wanted);
   const master =
     workflow.schema === undefined ? undefined : await loadSchema(catalogue, workflow.schema);
   return {
     workflow,
     checkData: master === undefined ? undefined : (data) => master.validate(toPlain(data)),
   };
+}
+
+/** The definition alone. */
+export async function loadWorkflow(
+  catalogue: Catalogue,
+  { domain, workflow: key, version }: WantedWorkflow,
+): Promise<Workflow> {
+  const found = await catalogue.find({ domain, kind: ComponentKind.flow, key }, version);
+  if (found === undefined) {
+    throw problems.componentNotFound({ domain, flow: ComponentKind.flow, key, version });
+  }
+  return catalogue.compiled(found, toWorkflow);
 }
 
 /** A reference may name a range, so it is resolved each time; what it resolves to is compiled once. */

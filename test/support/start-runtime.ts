@@ -9,6 +9,8 @@ import { Agent, request } from "undici";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { startMillrace, type Role } from "../../src/millrace.ts";
+import type { ScriptHost } from "../../src/scripting/script-host.ts";
+import type { TaskHost } from "../../src/tasks/task-host.ts";
 import { createDatabase } from "./database.ts";
 
 export interface StartOptions {
@@ -18,6 +20,8 @@ export interface StartOptions {
   /** Another node on a database that exists; without it a fresh one is made, and dropped at the end. */
   databaseUrl?: string;
   log?: Log;
+  tasks?: TaskHost;
+  scripts?: ScriptHost;
 }
 
 export interface Answer {
@@ -81,6 +85,8 @@ async function start(options: StartOptions): Promise<TestRuntime> {
     config,
     log: options.log ?? createLog({ level: "silent", destination: { write() {} } }),
     roles: options.roles ?? ["api"],
+    ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
+    ...(options.scripts === undefined ? {} : { scripts: options.scripts }),
   });
   const url = millrace.runtimeUrl ?? millrace.deployUrl ?? "";
   const agent = new Agent();

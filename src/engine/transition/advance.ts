@@ -14,6 +14,7 @@ import type { TaskFailure } from "../task-failure.ts";
 import { beginHop } from "./begin-run.ts";
 import {
   currentState,
+  parks,
   stateOf,
   type Hook,
   type HopKind,
@@ -367,12 +368,7 @@ function rest(run: Run, timers: readonly TimerToArm[], tools: Tools): Advance {
 }
 
 /** Active when somebody can move it on; parked Busy in a state only rules could leave. */
-function restingStatus(run: Run): InstanceStatus {
-  const state = currentState(run);
-  if (state.subType === "busy") return "B";
-  if (state.transitions.length === 0) return "A";
-  return state.transitions.some((t) => t.triggerType !== "automatic") ? "A" : "B";
-}
+const restingStatus = (run: Run): InstanceStatus => (parks(currentState(run)) ? "B" : "A");
 
 function finish(run: Run, tools: Tools): Run {
   const closed = closeRecord(run, tools);

@@ -157,3 +157,8 @@ export const currentState = (run: Run): State => {
   }
   return state;
 };
+
+/** Whether an instance that rests here is Busy: nobody but the system moves it on. */
+export const parks = ({ subType, transitions }: State): boolean =>
+  subType === "busy" ||
+  (transitions.length > 0 && transitions.every((t) => t.triggerType === "automatic"));

@@ -1,0 +1,47 @@
+/**
+ * One node of the product, as a process of its own that a test can kill, stop and continue.
+ *
+ * The task `effect` reaches outside: it posts to the server of the test (`EFFECT_URL`) with the
+ * execution key as its idempotency key. `MILLRACE_FAULT_POINT` names the spot where the process
+ * kills itself. Says where it listens, in one line of JSON.
+ */
+import { loadConfig } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import { startMillrace, type Role } from "../../src/millrace.ts";
+import { faultPointFrom } from "../../src/runtime/fault-point.ts";
+import type { TaskHost } from "../../src/tasks/task-host.ts";
+
+const { EFFECT_URL = "", NODE_ROLES = "api,worker", MILLRACE_FAULT_POINT } = process.env;
+
+const tasks: TaskHost = {
+  isEffectful: ({ key }) => key === "effect",
+  async run({ run, executionKey, signal }) {
+    const answer = await fetch(EFFECT_URL, {
+      method: "POST",
+      headers: { "idempotency-key": executionKey },
+      body: JSON.stringify({ instance: run.instance.id, transition: run.hop.transition.key }),
+      signal,
+    });
+    await answer.text();
+    return { name: "effect", response: { status: answer.status }, data: { [executionKey]: true } };
+  },
+};
+
+const { config } = loadConfig({
+  env: process.env,
+  flags: {
+    "Server.Host": "127.0.0.1",
+    "Server.Port": 0,
+    "Server.InitPort": 0,
+    "Runtime.Samples": "off",
+  },
+});
+const millrace = await startMillrace({
+  config,
+  log: createLog({ level: config["Log.Level"] }),
+  roles: NODE_ROLES.split(",") as Role[],
+  tasks,
+  faultPoint: faultPointFrom(MILLRACE_FAULT_POINT, () => process.kill(process.pid, "SIGKILL")),
+});
+process.once("SIGTERM", () => void millrace.stop());
+process.stdout.write(`${JSON.stringify({ url: millrace.runtimeUrl })}\n`);
