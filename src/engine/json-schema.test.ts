@@ -23,7 +23,7 @@ describe("a payload", () => {
 
     expect(errors.map(({ path, keyword }) => [path, keyword])).toEqual([
       ["root", "minProperties"],
-      ["customer.ownerUserId", "required"],
+      ["customer", "required"],
       ["items.0.name", "type"],
     ]);
   });
@@ -32,7 +32,7 @@ describe("a payload", () => {
     const errors = customer.validate({ kind: "c", more: 1, a: 2 });
 
     expect(errors.map(({ path, message }) => [path, message])).toEqual([
-      ["customer", "must have required property 'customer'"],
+      ["root", 'Required properties ["customer"] are not present'],
       ["more", "must NOT have additional properties"],
       ["a", "must NOT have additional properties"],
       ["kind", 'must be one of "a", "b"'],
@@ -45,7 +45,7 @@ describe("a payload", () => {
       else: { required: ["b"] },
     });
 
-    expect(schema.validate({})).toMatchObject([{ path: "b", keyword: "required" }]);
+    expect(schema.validate({})).toMatchObject([{ path: "root", keyword: "required" }]);
   });
 
   test("of another type than an object is answered too", () => {

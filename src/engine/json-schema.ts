@@ -138,9 +138,33 @@ function toCompiled(validate: {
       const errors = validate.errors ?? [];
       // "must match then" only repeats the errors of the branch.
       const own = errors.filter((error) => error.keyword !== "if");
-      return (own.length > 0 ? own : errors).slice(0, mostErrors).map(toSchemaError);
+      return byKeyword((own.length > 0 ? own : errors).slice(0, mostErrors));
     },
   };
+}
+
+/** One entry per node and keyword: three members that are missing from one object are one error. */
+function byKeyword(errors: readonly ErrorObject[]): SchemaError[] {
+  const found: SchemaError[] = [];
+  const missing = new Map<string, { at: number; members: string[] }>();
+  for (const error of errors) {
+    const said = toSchemaError(error);
+    const member: unknown = error.params["missingProperty"];
+    if (error.keyword !== "required" || typeof member !== "string") {
+      found.push(said);
+      continue;
+    }
+    const id = `${said.schemaPath} ${said.path}`;
+    const group = missing.get(id) ?? { at: found.length, members: [] };
+    if (group.members.length === 0) found.push(said);
+    group.members.push(member);
+    missing.set(id, group);
+  }
+  for (const { at, members } of missing.values()) {
+    const list = members.map((member) => JSON.stringify(member)).join(",");
+    found[at] = { ...found[at]!, message: `Required properties [${list}] are not present` };
+  }
+  return found;
 }
 
 function toSchemaError(error: ErrorObject): SchemaError {
@@ -149,9 +173,8 @@ function toSchemaError(error: ErrorObject): SchemaError {
     .split("/")
     .slice(1)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  // These errors belong to the parent but are about one of its members.
-  const member =
-    params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"];
+  // These are about a member that is there; one that is missing has no place but its parent's.
+  const member = params["additionalProperty"] ?? params["unevaluatedProperty"];
   if (typeof member === "string") steps.push(member);
   return {
     path: steps.length === 0 ? "root" : steps.join("."),

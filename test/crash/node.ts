@@ -2,16 +2,22 @@
  * One node of the product, as a process of its own that a test can kill, stop and continue.
  *
  * The task `effect` reaches outside: it posts to the server of the test (`EFFECT_URL`) with the
- * execution key as its idempotency key. `MILLRACE_FAULT_POINT` names the spot where the process
- * kills itself. Says where it listens, in one line of JSON.
+ * execution key as its idempotency key. A line on stdin (`after-journal:3`) names the spot where the
+ * process kills itself. Says where it listens, in one line of JSON.
  */
+import { createInterface } from "node:readline";
 import { loadConfig } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { startMillrace, type Role } from "../../src/millrace.ts";
-import { faultPointFrom } from "../../src/runtime/fault-point.ts";
+import { faultPointFrom, noFaultPoints } from "../../src/runtime/fault-point.ts";
 import type { TaskHost } from "../../src/tasks/task-host.ts";
 
-const { EFFECT_URL = "", NODE_ROLES = "api,worker", MILLRACE_FAULT_POINT } = process.env;
+const { EFFECT_URL = "", NODE_ROLES = "api,worker" } = process.env;
+
+let faultPoint = noFaultPoints;
+const input = createInterface(process.stdin).on("line", (line) => {
+  faultPoint = faultPointFrom(line, () => process.kill(process.pid, "SIGKILL"));
+});
 
 const tasks: TaskHost = {
   isEffectful: ({ key }) => key === "effect",
@@ -41,7 +47,10 @@ const millrace = await startMillrace({
   log: createLog({ level: config["Log.Level"] }),
   roles: NODE_ROLES.split(",") as Role[],
   tasks,
-  faultPoint: faultPointFrom(MILLRACE_FAULT_POINT, () => process.kill(process.pid, "SIGKILL")),
+  faultPoint: (name) => faultPoint(name),
 });
-process.once("SIGTERM", () => void millrace.stop());
+process.once("SIGTERM", () => {
+  input.close();
+  void millrace.stop();
+});
 process.stdout.write(`${JSON.stringify({ url: millrace.runtimeUrl })}\n`);

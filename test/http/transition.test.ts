@@ -238,7 +238,7 @@ describe("refused is", () => {
     expect(error.validationErrors.map((e) => e.members).toSorted()).toEqual([
       ["customer.ownerUserId"],
       ["items.0"],
-      ["root"],
+      ["odd"],
       ["root"],
     ]);
     for (const { message } of error.validationErrors) expect(message).not.toBe("");
@@ -250,6 +250,9 @@ describe("refused is", () => {
   test("a payload as the envelope's limits say", async () => {
     const id = await loans.begin();
 
+    const errors = Object.fromEntries(
+      ["key", "stage", "tags[0]"].map((path) => [path, [expect.any(String)]]),
+    );
     const answer = await loans.send(id, "note", {
       key: "k".repeat(101),
       stage: "s".repeat(121),
@@ -258,7 +261,7 @@ describe("refused is", () => {
 
     expect(answer).toMatchObject({
       status: 400,
-      body: { code: "ModelValidation:Failed", errors: { key: [""], stage: [""], "tags[0]": [""] } },
+      body: { code: "ModelValidation:Failed", errors },
     });
   });
 });
@@ -545,11 +548,8 @@ describe("a schema that is chosen by a rule", () => {
     aWorkflow("chosen")
       .state("open")
       .transition("apply", {
-        schema: undefined,
-        ...{
-          schema: {
-            schemas: [slot("for-companies", 'context.Body.kind == "company"'), slot("for-people")],
-          },
+        schema: {
+          schemas: [slot("for-companies", 'context.Body.kind == "company"'), slot("for-people")],
         },
       }),
   );

@@ -30,8 +30,8 @@ export interface TransitionOptions {
   otherwise?: true;
   /** Makes it scheduled: an ISO 8601 duration or instant, or a script that yields one. */
   timer?: string | object;
-  /** Key of the schema the payload has to satisfy. */
-  schema?: string;
+  /** Key of the schema the payload has to satisfy, or the whole slot. */
+  schema?: string | object;
   [member: string]: unknown;
 }
 
@@ -215,12 +215,10 @@ export const hook = (...groups: (string | string[])[]) =>
     })),
   );
 
-const schemaRef = (key: string, domain: string) => ({
-  key,
-  domain,
-  flow: "sys-schemas",
-  version: "latest",
-});
+const schemaRef = (schema: string | object, domain: string) =>
+  typeof schema === "string"
+    ? { key: schema, domain, flow: "sys-schemas", version: "latest" }
+    : schema;
 
 /** A component of any kind: `aComponent("sys-tasks", "note", { type: "7", config: {} })`. */
 export const aComponent = (

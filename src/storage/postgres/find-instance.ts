@@ -43,6 +43,8 @@ export function createInstanceFinder(
   });
 
   return async ({ domain, flow, reference }) => {
+    // No text in the database has a NUL, and asking for one is an error there.
+    if (`${domain}${flow}${reference}`.includes("\u0000")) return undefined;
     if (isUuid(reference)) {
       const row = await gather.add(reference.toLowerCase());
       if (row !== undefined && row.domain === domain && row.flow === flow) return toInstance(row);

@@ -22,6 +22,8 @@ interface Found {
 
 /** What the first request with this idempotency key has come to, if there was one. */
 export async function findRepeat(queries: Queries, of: RepeatOf): Promise<Repeat | undefined> {
+  // No text in the database has a NUL, and asking for one is an error there.
+  if (of.transitionKey.includes("\u0000")) return undefined;
   const [row] = await queries.query<Found>(byIdempotencyKey, [
     of.instanceId,
     of.transitionKey,

@@ -1,16 +1,5 @@
 /**
- * The statement that lists instances of one flow.
- *
- * Expects these indexes:
- *
- *   create index instance_list on instance (domain, flow, created_at desc, id desc);
- *   create index instance_data on instance using gin (data jsonb_path_ops);
- *   create index instance_key on instance (domain, flow, key);
- *   create index instance_status on instance (domain, flow, status, created_at desc, id desc);
- *   create index instance_effective_state
- *     on instance (domain, flow, effective_state, created_at desc, id desc);
- *   create index instance_current_state
- *     on instance (domain, flow, current_state, created_at desc, id desc);
+ * The statement that lists instances of one flow. Its indexes are in `0002-instances.sql`.
  */
 import type { InstanceQuery } from "../../engine/instance-query/instance-query.ts";
 import type { SortField } from "../../engine/instance-query/parse-sort.ts";

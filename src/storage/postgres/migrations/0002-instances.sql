@@ -41,7 +41,10 @@ create unique index instance_open_key on instance (domain, flow, key)
   where key is not null and status not in ('C', 'P');
 create index instance_key on instance (domain, flow, key, created_at desc) where key is not null;
 
-create index instance_created on instance (domain, flow, created_at desc, id desc);
-create index instance_status on instance (domain, flow, status, created_at desc);
-create index instance_state on instance (domain, flow, effective_state, created_at desc);
+create index instance_list on instance (domain, flow, created_at desc, id desc);
+create index instance_status on instance (domain, flow, status, created_at desc, id desc);
+create index instance_effective_state
+  on instance (domain, flow, effective_state, created_at desc, id desc);
+create index instance_current_state
+  on instance (domain, flow, current_state, created_at desc, id desc);
 create index instance_data on instance using gin (data jsonb_path_ops);
