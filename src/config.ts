@@ -183,6 +183,26 @@ export const settings = {
     default: "auto",
     about: "auto = readable on a terminal, JSON elsewhere",
   }),
+  "Scripting.TimeoutMs": integer({
+    default: 1000,
+    min: 10,
+    max: 60_000,
+    about: "how long one call of a script may take",
+  }),
+  "Scripting.MemoryMb": integer({
+    default: 32,
+    min: 4,
+    max: 512,
+    about: "how much memory one call of a script may use",
+  }),
+  "Scripting.Environment": list({
+    default: [],
+    about: "environment variables that scripts may read with GetConfigValue",
+  }),
+  "Scripting.Secrets": list({
+    default: [],
+    about: "secrets that scripts may read, as store/secret/key=ENVIRONMENT_VARIABLE",
+  }),
   "WorkflowExecution.TransitionJobTimeoutSeconds": integer({
     default: 300,
     min: 1,

@@ -19,6 +19,7 @@ import { createMetrics } from "./metrics.ts";
 import { publishSample, type Sample } from "./publish-sample.ts";
 import type { FaultPoint } from "./runtime/fault-point.ts";
 import { readComponentSchemas } from "./runtime/component-schemas.ts";
+import type { ScriptOptions } from "./runtime/open-scripts.ts";
 import { openRuntime, type Runtime } from "./runtime/runtime.ts";
 import type { ScriptHost } from "./scripting/script-host.ts";
 import type { TaskHost } from "./tasks/task-host.ts";
@@ -130,6 +131,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         enforceRoles: config["Authorization.EnforceTransitionRoles"],
         startOnExistingKey: config["Instances.StartOnExistingKey"],
         faultPoint: options.faultPoint,
+        scripting: scriptingFrom(config, log),
         tasks: options.tasks,
         scripts: options.scripts,
       }),
@@ -164,6 +166,61 @@ function serverOptionsFrom(config: Config, log: Log): ServerOptions {
     trustedPeers: config["Http.TrustedPeers"],
   };
 }
+
+/** Scripts read settings by the public system's `:` paths, and of the environment what is allowed. */
+function scriptingFrom(config: Config, log: Log): ScriptOptions {
+  const allowed = config["Scripting.Environment"].flatMap((name): [string, string][] => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name.replaceAll("__", ":"), value]];
+  });
+  return {
+    config: Object.fromEntries(allowed),
+    secrets: secretsFrom(config["Scripting.Secrets"]),
+    limits: {
+      timeMs: config["Scripting.TimeoutMs"],
+      memoryBytes: config["Scripting.MemoryMb"] * 1024 * 1024,
+    },
+    onLog: (script, level, message) => {
+      log[pinoLevels[level] ?? "info"]({ script, HasScript: true, message }, "ScriptLog");
+    },
+  };
+}
+
+/** `vault/payments/api-key=PAYMENTS_API_KEY`: the value itself is only ever in the environment. */
+function secretsFrom(entries: readonly string[]): ScriptOptions["secrets"] {
+  const stores: Record<string, Record<string, Record<string, string>>> = {};
+  for (const entry of entries) {
+    const [, store, secret, key, variable] =
+      /^([^/=]+)\/([^/=]+)\/([^/=]+)=(\w+)$/.exec(entry) ?? [];
+    if (
+      store === undefined ||
+      secret === undefined ||
+      key === undefined ||
+      variable === undefined
+    ) {
+      throw new StartRefusal(
+        `Scripting.Secrets has '${entry}'; each entry is store/secret/key=ENVIRONMENT_VARIABLE.`,
+      );
+    }
+    const value = process.env[variable];
+    if (value === undefined) {
+      throw new StartRefusal(
+        `Scripting.Secrets names the environment variable ${variable}, which is not set.`,
+      );
+    }
+    ((stores[store] ??= {})[secret] ??= {})[key] = value;
+  }
+  return stores;
+}
+
+const pinoLevels: Record<string, "trace" | "debug" | "info" | "warn" | "error" | "fatal"> = {
+  trace: "trace",
+  debug: "debug",
+  information: "info",
+  warning: "warn",
+  error: "error",
+  critical: "fatal",
+};
 
 async function openServer(
   app: HttpServer,

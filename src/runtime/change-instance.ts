@@ -82,9 +82,11 @@ async function attempt(
     headers: request.headers,
     idempotencyKey,
   };
-  await checkPayload(ports, transition, request.payload.attributes, () =>
-    scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
-  );
+  await checkPayload(ports, transition, request.payload.attributes, (script) => ({
+    script,
+    helpers: program.workflow.helpers,
+    context: scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
+  }));
   const underWay = ports.inFlight.current(instance.id);
   if (underWay !== undefined) {
     const same =
@@ -130,14 +132,16 @@ const dependsOnState: ReadonlySet<string> = new Set(
   ].map((problem) => problem.row.code),
 );
 
-/** Exact for what this process did; for the other nodes by the clocks, to the millisecond. */
+/** Exact for what this process did; for other nodes by the clocks, to the millisecond. */
 function changedSince({ inFlight }: InstancePorts, instance: Instance, receivedAt: number) {
-  const received = Date.now() - (performance.now() - receivedAt);
-  return (
-    inFlight.endedSince(instance.id, receivedAt) ||
-    (instance.modifiedAt !== undefined && instance.modifiedAt.getTime() > received)
-  );
+  const lastEnd = inFlight.lastEnd(instance.id) ?? -Infinity;
+  if (lastEnd > receivedAt) return true;
+  const modifiedAt = instance.modifiedAt?.getTime() ?? -Infinity;
+  const wasOurs = modifiedAt <= onTheWall(lastEnd);
+  return !wasOurs && modifiedAt >= Math.floor(onTheWall(receivedAt));
 }
+
+const onTheWall = (moment: number) => Date.now() - (performance.now() - moment);
 
 const busy = (instance: Instance) =>
   problems.instanceBusy({ instance: instance.id }, { target: instance.id });
@@ -247,8 +251,10 @@ async function repeatOf(
       continue;
     }
     const { status, lastSeq } = repeat;
-    const then =
-      lastSeq === instance.lastSeq ? instance : await dataUpTo(ports.store, instance, lastSeq);
+    // What was read before the outcome was known may be older than the outcome.
+    const { domain, flow, id: reference } = instance;
+    const now = (await ports.store.find({ domain, flow, reference })) ?? instance;
+    const then = lastSeq === now.lastSeq ? now : await dataUpTo(ports.store, now, lastSeq);
     return { instance: { ...then, status }, accepted: false };
   }
 }

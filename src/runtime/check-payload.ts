@@ -1,9 +1,10 @@
 import type { SchemaEntry, Transition } from "../engine/definition/model.ts";
+import type { ScriptCode } from "../engine/definition/script-code.ts";
 import { toPlain, type JsonValue } from "../engine/exact-json.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
 import { StepFailed } from "../engine/task-failure.ts";
-import type { ScriptContext, ScriptHost } from "../scripting/script-host.ts";
+import type { ScriptHost, ScriptRequest } from "../scripting/script-host.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { loadSchema } from "./load-program.ts";
 
@@ -20,9 +21,9 @@ export async function checkPayload(
   ports: PayloadPorts,
   transition: Transition,
   attributes: JsonValue | undefined,
-  context: () => ScriptContext,
+  request: (script: ScriptCode) => ScriptRequest,
 ): Promise<void> {
-  const entry = await choose(ports, transition, context);
+  const entry = await choose(ports, transition, request);
   if (entry === undefined) return;
   const schema = await loadSchema(ports.catalogue, entry.reference);
   const errors = schema.validate(toPlain(attributes ?? {}));
@@ -32,11 +33,11 @@ export async function checkPayload(
 async function choose(
   { scripts }: PayloadPorts,
   { key, schema }: Transition,
-  context: () => ScriptContext,
+  request: (script: ScriptCode) => ScriptRequest,
 ): Promise<SchemaEntry | undefined> {
   try {
     for (const entry of schema) {
-      if (entry.rule === undefined || (await scripts.holds(entry.rule, context()))) return entry;
+      if (entry.rule === undefined || (await scripts.holds(request(entry.rule)))) return entry;
     }
     return undefined;
   } catch (error) {

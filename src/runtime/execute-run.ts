@@ -12,6 +12,7 @@
 import { ComponentKind } from "../engine/component-kind.ts";
 import type { Component } from "../engine/component.ts";
 import type { TaskBinding } from "../engine/definition/model.ts";
+import type { ScriptCode } from "../engine/definition/script-code.ts";
 import { stringifyJson } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
@@ -26,7 +27,7 @@ import {
 } from "../engine/transition/advance.ts";
 import { checkpointOf, type QueuedRequest } from "../engine/transition/checkpoint.ts";
 import { nothingPending, type Run, type Tools } from "../engine/transition/run.ts";
-import type { ScriptHost } from "../scripting/script-host.ts";
+import type { ScriptHost, ScriptRequest } from "../scripting/script-host.ts";
 import type { EndsOthers, InstanceStore, JobToAdd, RunWrite } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import type { TaskJournal } from "../storage/task-journal.ts";
@@ -132,24 +133,23 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
   try {
     switch (todo.kind) {
       case "map": {
-        const value = await ports.scripts.map(todo.transition.mapping!, scriptContext(run));
+        const value = await ports.scripts.map(scriptRequest(execution, todo.transition.mapping!));
         return { kind: "mapped", value };
       }
       case "rules": {
-        const context = scriptContext(run);
         for (const candidate of todo.candidates) {
+          const { rule } = candidate;
           const holds =
-            candidate.rule === undefined || (await ports.scripts.holds(candidate.rule, context));
+            rule === undefined || (await ports.scripts.holds(scriptRequest(execution, rule)));
           if (holds) return { kind: "chosen", transition: candidate };
         }
         return { kind: "chosen", transition: undefined };
       }
       case "timers": {
-        const context = scriptContext(run);
         const timers = [];
         for (const { key, timer } of todo.transitions) {
           if (timer === undefined) continue;
-          const schedule = await ports.scripts.schedule(timer, context);
+          const schedule = await ports.scripts.schedule(scriptRequest(execution, timer));
           timers.push({ sourceState: run.instance.current.key, transitionKey: key, ...schedule });
         }
         return { kind: "scheduled", timers };
@@ -163,6 +163,13 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
     return { kind: "failed", failure };
   }
 }
+
+const scriptRequest = ({ run, signal }: Execution, script: ScriptCode): ScriptRequest => ({
+  script,
+  helpers: run.program.workflow.helpers,
+  context: scriptContext(run),
+  signal,
+});
 
 function failureIn(error: unknown): TaskFailure | undefined {
   if (error instanceof StepFailed) return error.failure;
@@ -186,18 +193,20 @@ async function runTasks(
     execution.signal === undefined
       ? cancel.signal
       : AbortSignal.any([execution.signal, cancel.signal]);
+  let first: { reason: unknown } | undefined;
   const outcomes = todo.bindings.map(async (binding, position) => {
     const executionKey = `${execution.run.hop.recordId}:${todo.hook}:${todo.group}:${position}`;
     try {
       return await runTask(ports, execution, binding, executionKey, signal);
-    } catch (error) {
+    } catch (reason) {
+      first ??= { reason };
       cancel.abort();
-      throw error;
+      throw reason;
     }
   });
   const results = await Promise.allSettled(outcomes);
-  const failed = results.find((result) => result.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  // In time, not in order: what the others say is only that they were cancelled.
+  if (first !== undefined) throw first.reason;
   return results.map((result) => (result as PromiseFulfilledResult<TaskOutcome>).value);
 }
 
@@ -211,7 +220,8 @@ async function runTask(
   const { tasks, journal, faultPoint } = ports;
   const { run } = execution;
   const definition = await definitionOf(ports, binding);
-  const invocation = { binding, definition, run, executionKey, signal };
+  const request = (script: ScriptCode) => scriptRequest({ ...execution, signal }, script);
+  const invocation = { binding, definition, run, executionKey, signal, request };
   if (!tasks.isEffectful(definition)) return tasks.run(invocation);
 
   const { id: jobId, attempts } = execution.job!;

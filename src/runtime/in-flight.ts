@@ -17,8 +17,8 @@ export interface Flight {
 
 export interface InFlight {
   current(instanceId: string): Flight | undefined;
-  /** Whether a run of this process on the instance has ended after `moment` (`performance.now`). */
-  endedSince(instanceId: string, moment: number): boolean;
+  /** When this process last ended a run on the instance (`performance.now`), if that is not long ago. */
+  lastEnd(instanceId: string): number | undefined;
   /** Runs `work` as the only one on this instance. The caller has asked `current` before, in the same turn. */
   enter<T>(instanceId: string, flight: Omit<Flight, "ended">, work: () => Promise<T>): Promise<T>;
   readonly count: number;
@@ -45,7 +45,7 @@ export function createInFlight(now = () => performance.now()): InFlight {
 
   return {
     current: (instanceId) => flights.get(instanceId),
-    endedSince: (instanceId, moment) => (ends.get(instanceId) ?? -Infinity) > moment,
+    lastEnd: (instanceId) => ends.get(instanceId),
     async enter(instanceId, flight, work) {
       const working = work();
       const ended = working.then(nothing, nothing);

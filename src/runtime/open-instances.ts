@@ -1,12 +1,11 @@
 /** Wires instances, the work queued for them, and this node's life to the database. */
 import type { Ids } from "../ids.ts";
-import { createExpressionHost } from "../scripting/expression-host.ts";
 import { openDatabase, type Database } from "../storage/postgres/database.ts";
 import { createInstanceStore } from "../storage/postgres/postgres-instance-store.ts";
 import { createJobStore } from "../storage/postgres/postgres-job-store.ts";
 import { createTaskJournal } from "../storage/postgres/postgres-task-journal.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
-import { basicTasks } from "../tasks/basic-tasks.ts";
+import { createTasks } from "../tasks/registry.ts";
 import type { TaskHost } from "../tasks/task-host.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { ExecutePorts } from "./execute-run.ts";
@@ -29,7 +28,7 @@ export interface InstanceOptions {
   startOnExistingKey: "conflict" | "returnExisting";
   onTrouble: (event: string, error: unknown) => void;
   faultPoint?: FaultPoint | undefined;
-  scripts?: ScriptHost | undefined;
+  scripts: ScriptHost;
   tasks?: TaskHost | undefined;
 }
 
@@ -64,8 +63,8 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     catalogue,
     store: createInstanceStore(database, { lanes, leaseSeconds }),
     journal: createTaskJournal(database),
-    scripts: options.scripts ?? createExpressionHost(),
-    tasks: options.tasks ?? basicTasks,
+    scripts: options.scripts,
+    tasks: options.tasks ?? createTasks(options.scripts),
     tools,
     nodeId,
     faultPoint,

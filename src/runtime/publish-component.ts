@@ -9,7 +9,9 @@ import type { ComponentVersion } from "../engine/component.ts";
 import { normaliseWorkflow } from "../engine/definition/normalise-workflow.ts";
 import { ComponentKind, isComponentKind } from "../engine/component-kind.ts";
 import type { DefinitionChecker } from "../engine/definition/check-component.ts";
-import { errorsByPath, type Finding } from "../engine/definition/findings.ts";
+import { errorsByPath, type CheckResult, type Finding } from "../engine/definition/findings.ts";
+import { readHelpers } from "../engine/definition/script-code.ts";
+import { scriptSlotsIn } from "../engine/definition/script-slots.ts";
 import { stringifyJson, toPlain, type JsonValue } from "../engine/exact-json.ts";
 import { problems } from "../engine/problems.ts";
 import type { Author, InstanceState } from "../engine/instance.ts";
@@ -18,9 +20,11 @@ import type {
   NewComponentVersion,
   SeedInstance,
 } from "../storage/component-store.ts";
+import type { ScriptHost } from "../scripting/script-host.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 export interface PublishPorts {
+  scripts: ScriptHost;
   components: ComponentStore;
   catalogue: Catalogue;
   checker: DefinitionChecker;
@@ -67,6 +71,11 @@ export async function publishComponent(
   }
 
   const seeds = seedsOf(root, body as SeedBody);
+  const found = conflict ? noFindings : await checkScripts(ports, root);
+  if (found.mistakes.length > 0) {
+    const facts = { kind: root.kind, count: found.mistakes.length };
+    throw problems.componentInvalid(facts, { errors: errorsByPath(found.mistakes) });
+  }
   const instances = await seedInstancesOf(ports, root, body as SeedBody, conflict);
   const outcome = await ports.components.publish(
     conflict ? seeds : [root, ...seeds],
@@ -83,7 +92,7 @@ export async function publishComponent(
     flow: root.kind,
     domain: root.domain,
     version: root.version,
-    warnings: [...warnings, ...idleData(root, body as SeedBody)],
+    warnings: [...warnings, ...found.warnings, ...idleData(root, body as SeedBody)],
   };
 }
 
@@ -192,4 +201,21 @@ async function publishedAttributes(
 ): Promise<string> {
   const found = await ports.catalogue.find(root, root.version);
   return (await ports.catalogue.load(found!)).attributesText;
+}
+
+const noFindings: CheckResult = { mistakes: [], warnings: [] };
+
+/** Every script is compiled once, here; what does not compile is refused with its slot and place. */
+async function checkScripts(ports: PublishPorts, root: NewComponentVersion): Promise<CheckResult> {
+  const { domain } = root;
+  const attributes = JSON.parse(root.attributesText) as Record<string, unknown>;
+  const helpers = readHelpers(attributes["scripts"], { domain });
+  const mistakes: Finding[] = [];
+  const warnings: Finding[] = [];
+  for (const { path, script } of scriptSlotsIn(attributes, { domain })) {
+    const found = await ports.scripts.check(script, helpers);
+    for (const message of found.mistakes) mistakes.push({ path: `${path}.code`, message });
+    for (const message of found.warnings) warnings.push({ path, message });
+  }
+  return { mistakes, warnings };
 }

@@ -61,6 +61,7 @@ export async function runJob(
     await ports.jobStore.remove(job, ports.nodeId);
     return { kind: "done", instance };
   }
+  if (await wasSetAnew(ports, job)) return { kind: "done", instance };
   if (await mustWait(ports, job, instance)) return later(job);
   return attempt(ports, job, instance, stopping, () => prepare(ports, job, instance));
 }
@@ -73,6 +74,13 @@ function isOver(job: Job, { status, current }: Instance): boolean {
   if (isTerminal(status)) return true;
   return job.type === JobType.scheduled && job.sourceState !== current.key;
 }
+
+/**
+ * A state that is entered again sets its timers anew, under the same names, also one that is being
+ * claimed. Asked after the instance was read: whatever sets the timer later also raises the rev.
+ */
+const wasSetAnew = async (ports: RunJobPorts, job: Job) =>
+  job.type === JobType.scheduled && (await ports.jobStore.reload(job, ports.nodeId)) === undefined;
 
 /** A timer does not interrupt a run. An instance that is only parked Busy may wait for nothing else. */
 const mustWait = async (ports: RunJobPorts, job: Job, { id, status }: Instance) =>
@@ -231,7 +239,7 @@ async function fail(
   run?: Run,
 ): Promise<JobEnd> {
   let job = claimed;
-  for (let instance: Instance | undefined = known; instance !== undefined; ) {
+  for (let instance: Instance | undefined = known; instance !== undefined;) {
     if (isTerminal(instance.status)) {
       await ports.jobStore.remove(job, ports.nodeId);
       return { kind: "done", instance };
@@ -258,8 +266,7 @@ function failureWrite(
   const now = tools.now();
   const isRecorded = job.type === JobType.transition && hasCheckpoint(job);
   const seq = instance.lastSeq + 1;
-  const records =
-    run === undefined || isRecorded ? [] : [{ ...run.record, seq, finishedAt: now }];
+  const records = run === undefined || isRecorded ? [] : [{ ...run.record, seq, finishedAt: now }];
   return {
     ...nothingPending,
     instance: {

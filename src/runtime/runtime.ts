@@ -15,6 +15,7 @@ import type { Instances } from "./instances.ts";
 import { listInstances, type ListOutcome } from "./list-instances.ts";
 import { loadProgram } from "./load-program.ts";
 import { openInstances } from "./open-instances.ts";
+import { openScripts, type ScriptOptions } from "./open-scripts.ts";
 import { findDefinition, type WantedDefinition } from "./read-component.ts";
 import {
   publishComponent,
@@ -40,6 +41,7 @@ export interface RuntimeOptions {
   /** For users who bring their own, and for tests. */
   tasks?: TaskHost | undefined;
   scripts?: ScriptHost | undefined;
+  scripting: ScriptOptions;
   faultPoint?: FaultPoint | undefined;
 }
 
@@ -69,7 +71,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const components = createComponentStore(database, options.ids);
   const catalogue = createCatalogue(components);
   await catalogue.reload();
-  const { instances, close: closeInstances } = await openInstances({ ...options, catalogue });
+  const scripts = options.scripts ?? openScripts(catalogue, options.scripting);
+  const { instances, close: closeInstances } = await openInstances({
+    ...options,
+    catalogue,
+    scripts,
+  });
 
   const catchUp = () => {
     catalogue.catchUp().catch((error: unknown) => onTrouble("CatalogueCatchUpFailed", error));
@@ -86,7 +93,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     onError: (error) => onTrouble("ListenerLost", error),
   });
   const stopPolling = catalogue.poll((error) => onTrouble("CataloguePollFailed", error));
-  const publishPorts: PublishPorts = { components, catalogue, checker: options.checker, domain };
+  const { checker } = options;
+  const publishPorts: PublishPorts = { components, catalogue, checker, scripts, domain };
 
   const lists = createInstanceLists(database);
 
@@ -107,6 +115,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     async close(graceMs) {
       await closeInstances(graceMs);
+      await scripts.close();
       stopPolling();
       await listener.close();
     },

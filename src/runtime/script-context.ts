@@ -1,17 +1,160 @@
+/**
+ * What scripts see of a run: plain values for expressions, JSON text for the sandbox. A member is
+ * made when a script uses it, and the text of the instance's data and of the workflow is made once,
+ * however many scripts of the run read it.
+ */
+import type { Workflow } from "../engine/definition/model.ts";
+import { isJsonObject, stringifyJson, type JsonValue } from "../engine/exact-json.ts";
+import type { Instance } from "../engine/instance.ts";
 import type { Run } from "../engine/transition/run.ts";
-import type { ScriptContext } from "../scripting/script-host.ts";
+import type { ContextMember } from "../scripting/contract.ts";
+import type { ContextSource } from "../scripting/script-host.ts";
 
-/** What scripts see of a run. Plain values; a script that changes them changes nothing. */
-export function scriptContext(run: Run): ScriptContext {
-  const { instance, hop, program, headers } = run;
+export function scriptContext(run: Run): ContextSource {
+  return {
+    values: () => expressionContext(run),
+    json(member) {
+      const value = members[member](run);
+      return typeof value === "string" ? value : undefined;
+    },
+  };
+}
+
+type Json = string | undefined;
+
+const json = (value: unknown): string => JSON.stringify(value) ?? "null";
+const dataJson = (value: JsonValue | undefined): string =>
+  value === undefined ? "null" : stringifyJson(value);
+
+const members: Record<ContextMember, (run: Run) => Json> = {
+  Body: (run) => dataJson(bodyOf(run)),
+  Headers: ({ headers }) => json(headers),
+  QueryParameters: () => "null",
+  RouteValues: (run) => json(routeOf(run)),
+  RawBody: () => "null",
+  EventPayload: () => "null",
+  Instance: ({ instance }) => instanceJson(instance),
+  Workflow: ({ program }) => workflowJson(program.workflow),
+  Transition: (run) => json(transitionOf(run)),
+  CurrentTransition: (run) =>
+    `{"Data":${dataJson(run.record.body ?? run.payload.attributes)},"Header":${json(run.headers)}}`,
+  TaskResponse: (run) => stringifyJson(run.taskResponses as JsonValue),
+  OutputResponse: () => "{}",
+  MetaData: (run) => stringifyJson(run.metaData as JsonValue),
+  Definitions: () => "{}",
+  Runtime: (run) => json(runtimeOf(run)),
+  Incident: ({ instance }) =>
+    json({
+      HasActiveIncident: instance.hasActiveIncident,
+      ActiveIncident: null,
+      TotalIncidentCount: instance.incidentCount,
+    }),
+  Related: () => json({ HasParent: false, Parent: null, Subs: [] }),
+};
+
+const bodyOf = (run: Run): JsonValue | undefined => run.body ?? run.payload.attributes;
+
+const routeOf = ({ instance, hop }: Run) => ({
+  domain: instance.domain,
+  workflow: instance.flow,
+  instance: instance.id,
+  transitionKey: hop.transition.key,
+});
+
+const transitionOf = ({ hop }: Run) => ({
+  Key: hop.transition.key,
+  From: hop.from,
+  Target: hop.transition.target,
+  TriggerType: pascal(hop.transition.triggerType),
+  TriggerKind: hop.transition.triggerKind === "default" ? "DefaultAutoTransition" : "NotApplicable",
+});
+
+const runtimeOf = ({ instance, program }: Run) => ({
+  Domain: instance.domain,
+  Version: program.workflow.version,
+});
+
+const pascal = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+const dataTexts = new WeakMap<object, string>();
+
+/** Data are values: the same object is the same text. */
+function dataText(data: JsonValue | undefined): string {
+  if (!isJsonObject(data)) return dataJson(data);
+  let text = dataTexts.get(data);
+  if (text === undefined) dataTexts.set(data, (text = stringifyJson(data)));
+  return text;
+}
+
+function instanceJson(instance: Instance): string {
+  const { current, effective } = instance;
+  const head = json({
+    Id: instance.id,
+    Key: instance.key ?? null,
+    Flow: instance.flow,
+    FlowVersion: instance.flowVersion,
+    LatestData: { Id: instance.entityEtag, Version: instance.dataVersion ?? null },
+    CurrentState: current.key,
+    CurrentStateType: pascal(current.type),
+    CurrentStateSubType: pascal(current.subType),
+    EffectiveState: effective.key,
+    EffectiveStateType: pascal(effective.type),
+    EffectiveStateSubType: pascal(effective.subType),
+    Stage: instance.stage ?? null,
+    Status: instance.status,
+    EffectiveStatus: instance.status,
+    Type: "R",
+    Tags: instance.tags,
+    CreatedAt: instance.createdAt,
+    ModifiedAt: instance.modifiedAt ?? null,
+    CompletedAt: instance.completedAt ?? null,
+    CreatedBy: instance.createdBy.actor ?? null,
+    CreatedByBehalfOf: instance.createdBy.behalfOf ?? null,
+    ModifiedBy: instance.modifiedBy.actor ?? null,
+    ModifiedByBehalfOf: instance.modifiedBy.behalfOf ?? null,
+    HasActiveIncident: instance.hasActiveIncident,
+    HasActiveSubFlow: false,
+    ActiveCorrelations: [],
+  });
+  return `${head.slice(0, -1)},"Data":${dataText(instance.data)}}`;
+}
+
+const workflowTexts = new WeakMap<Workflow, string>();
+
+function workflowJson(workflow: Workflow): string {
+  let text = workflowTexts.get(workflow);
+  if (text === undefined) {
+    const states = [...workflow.states.values()].map(({ key, type, subType }) => ({
+      Key: key,
+      StateType: pascal(type),
+      SubType: pascal(subType),
+    }));
+    text = json({
+      Key: workflow.key,
+      Domain: workflow.domain,
+      Flow: "sys-flows",
+      Version: workflow.version,
+      FlowVersion: workflow.version,
+      Type: workflow.type,
+      States: states,
+      StateKeys: states.map((state) => state.Key),
+    });
+    workflowTexts.set(workflow, text);
+  }
+  return text;
+}
+
+function expressionContext(run: Run) {
+  const { instance, program, headers } = run;
   const { workflow } = program;
   return {
-    Body: run.body ?? run.payload.attributes ?? null,
+    // An absent part is an empty one for expressions: a member of it is null, never an error.
+    Body: bodyOf(run) ?? {},
     Headers: headers,
     QueryParameters: {},
-    RouteValues: {},
-    MetaData: {},
-    CurrentTransition: { Data: run.body ?? null, Header: headers },
+    RouteValues: routeOf(run),
+    MetaData: run.metaData,
+    CurrentTransition: { Data: run.record.body ?? run.payload.attributes ?? {}, Header: headers },
     Workflow: {
       Key: workflow.key,
       Domain: workflow.domain,
@@ -25,17 +168,11 @@ export function scriptContext(run: Run): ScriptContext {
       Flow: instance.flow,
       CurrentState: instance.current.key,
       EffectiveState: instance.effective.key,
-      EffectiveStateType: instance.effective.type,
-      EffectiveStateSubType: instance.effective.subType,
-      Data: instance.data ?? null,
+      EffectiveStateType: pascal(instance.effective.type),
+      EffectiveStateSubType: pascal(instance.effective.subType),
+      Data: instance.data ?? {},
     },
-    Transition: {
-      Key: hop.transition.key,
-      From: hop.from,
-      Target: hop.transition.target,
-      TriggerType: hop.transition.triggerType,
-      TriggerKind: hop.transition.triggerKind,
-    },
-    Runtime: { Domain: instance.domain, Version: workflow.version },
+    Transition: transitionOf(run),
+    Runtime: runtimeOf(run),
   };
 }

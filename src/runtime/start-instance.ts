@@ -74,9 +74,11 @@ async function start(
   const queued = queuedRequest(transition, request);
   await checkRoles(ports, transition, instance, request);
   try {
-    await checkPayload(ports, transition, request.payload.attributes, () =>
-      scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
-    );
+    await checkPayload(ports, transition, request.payload.attributes, (script) => ({
+      script,
+      helpers: program.workflow.helpers,
+      context: scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
+    }));
     return await (request.sync
       ? startNow(ports, program, instance, queued, request)
       : acceptStart(ports, program, instance, queued, request));

@@ -196,6 +196,9 @@ export const handlerNames: readonly string[] = [
   ...new Set(Object.values(handlers).map(({ handler }) => handler)),
 ];
 
+/** Asked for in place of a handler: which handlers the script has (`value` is a list of names). */
+export const handlerListing = "$handlers";
+
 /** Bounds that are part of the contract; the sandbox has its own for time and memory. */
 export const limits = {
   stageLength: 120,
@@ -313,14 +316,7 @@ export interface EventValue {
   readonly selector: unknown;
 }
 
-export const logLevels = [
-  "trace",
-  "debug",
-  "information",
-  "warning",
-  "error",
-  "critical",
-] as const;
+export const logLevels = ["Trace", "Debug", "Information", "Warning", "Error", "Critical"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export interface LogEntry {
@@ -343,6 +339,7 @@ export interface ScriptAnswer {
   /** Written by `SetStandardResponse` and `SetOutputResponse`. */
   readonly taskResponse?: Readonly<Record<string, unknown>>;
   readonly outputResponse?: Readonly<Record<string, unknown>>;
+  /** Only where there is no host to tell at once (see prelude/host-log.ts). */
   readonly logs?: readonly LogEntry[];
   /** How many log entries were beyond the limits. */
   readonly logsDropped?: number;

@@ -1,6 +1,8 @@
 /** Running the tasks of a hook: the port the runtime uses. */
 import type { Component } from "../engine/component.ts";
 import type { TaskBinding } from "../engine/definition/model.ts";
+import type { ScriptCode } from "../engine/definition/script-code.ts";
+import type { ScriptRequest } from "../scripting/script-host.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
 import type { Run } from "../engine/transition/run.ts";
 
@@ -11,6 +13,8 @@ export interface TaskInvocation {
   /** The same in every attempt, also after a crash: record, hook, group, position. */
   executionKey: string;
   signal: AbortSignal;
+  /** What a script of this task is run with. */
+  request: (script: ScriptCode) => ScriptRequest;
 }
 
 export interface TaskHost {

@@ -26,6 +26,8 @@ export interface Clients {
 }
 
 export interface ClientOptions {
+  /** Begins the names of the fields, so that they are unique in the database. */
+  name: string;
   count: number;
   /** Nodes to talk to, looked up for each request; while there is none, the clients wait. */
   urls: () => readonly string[];
@@ -40,12 +42,17 @@ export interface Step {
   isKeyed?: boolean;
 }
 
+interface Found {
+  metadata: { status: string; currentState: string };
+  attributes?: object;
+}
+
 const path = "/api/v1/core/workflows/journey/instances";
 const pauseMs = 20;
 /** Above every timeout of the service: an answer that takes longer never comes. */
 const patienceMs = 40_000;
 
-export function startClients({ count, urls, steps, atEnd }: ClientOptions): Clients {
+export function startClients({ name, count, urls, steps, atEnd }: ClientOptions): Clients {
   const agent = new Agent({ headersTimeout: patienceMs, bodyTimeout: patienceMs });
   const asked: Asked[] = [];
   let isStopping = false;
@@ -77,7 +84,7 @@ export function startClients({ count, urls, steps, atEnd }: ClientOptions): Clie
     method: "POST" | "PATCH",
     at: string,
   ) => {
-    const field = `r${asked.length}`;
+    const field = `${name}_${asked.length}`;
     const entry: Asked = { ...what, field, status: 0, milliseconds: 0, contentType: undefined };
     asked.push(entry);
     const body = { attributes: { [field]: true }, ...(what.isKeyed ? { key: field } : {}) };
@@ -101,9 +108,10 @@ export function startClients({ count, urls, steps, atEnd }: ClientOptions): Clie
   const settled = async (instance: string, field: string) => {
     while (!isStopping) {
       const { status, body } = await send("GET", `${path}/${instance}`);
-      const found = body as { metadata: { status: string }; attributes?: object } | undefined;
-      if (status === 200 && found?.metadata.status === "A" && field in (found.attributes ?? {})) {
-        return true;
+      if (status === 200) {
+        const { metadata, attributes = {} } = body as Found;
+        const rests = metadata.status === "A" && metadata.currentState === "open";
+        if (rests && field in attributes) return true;
       }
       await sleep(pauseMs);
     }
@@ -112,6 +120,10 @@ export function startClients({ count, urls, steps, atEnd }: ClientOptions): Clie
 
   const drive = async (client: number) => {
     for (let round = client; !isStopping; round += 1) {
+      if (urls().length === 0) {
+        await sleep(pauseMs);
+        continue;
+      }
       const sync = round % 2 === 0;
       const what = { transition: "start", instance: undefined, isKeyed: false };
       const started = await ask(what, "POST", `${path}/start?sync=${sync}`);
@@ -131,6 +143,7 @@ export function startClients({ count, urls, steps, atEnd }: ClientOptions): Clie
         );
         // Unknown: perhaps it was never made. Better begin a new instance.
         if (sent.status !== 200 && sent.status !== 202) break;
+        if (transition === "stop") break;
         last = sent.entry.field;
       }
     }

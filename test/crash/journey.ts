@@ -8,6 +8,7 @@
  * stop   a cancel with such a task: the end
  */
 import { aComponent, aWorkflow, hook } from "../support/a-workflow.ts";
+import type { Step } from "./clients.ts";
 
 const effect = hook("effect");
 
@@ -36,3 +37,20 @@ export const journey = [
 /** How many effects outside a record of this transition stands for. */
 export const effectsOf = (transitionKey: string): number =>
   ["call", "visit", "depart", "stop"].includes(transitionKey) ? 1 : 0;
+
+/** Each way once, some with an idempotency key, the end last. */
+export const everyStep: Step[] = [
+  { transition: "note", sync: true },
+  { transition: "call", sync: false },
+  { transition: "wait", sync: true },
+  { transition: "amend", sync: false, isKeyed: true },
+  { transition: "visit", sync: true, isKeyed: true },
+  { transition: "walk", sync: false },
+  { transition: "call", sync: true },
+  { transition: "wait", sync: false, isKeyed: true },
+  { transition: "note", sync: false },
+  { transition: "visit", sync: false },
+  { transition: "amend", sync: true },
+  { transition: "walk", sync: true, isKeyed: true },
+  { transition: "stop", sync: false },
+];

@@ -5,7 +5,7 @@
 import { nextDataVersion } from "../data-version.ts";
 import type { State, TaskBinding, TaskGroup, Transition } from "../definition/model.ts";
 import type { VersionStrategy } from "../definition/enumerations.ts";
-import { isJsonObject, type JsonValue } from "../exact-json.ts";
+import { isJsonObject, jsonEquals, type JsonValue } from "../exact-json.ts";
 import type { Instance, InstanceStatus } from "../instance.ts";
 import type { SchemaError } from "../json-schema.ts";
 import { mergeData } from "../merge-data.ts";
@@ -40,6 +40,9 @@ export interface TaskOutcome {
   response: JsonValue | undefined;
   /** What the output handler wants merged into the data. */
   data: JsonValue | undefined;
+  /** The stage a script set; null clears it. */
+  stage?: string | null | undefined;
+  metaData?: Readonly<Record<string, JsonValue>> | undefined;
 }
 
 export type Happened =
@@ -230,8 +233,14 @@ type Taken = Run | { failure: TaskFailure };
 
 /** Outputs are merged in the order the tasks are declared, whichever ended first. */
 function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools): Taken {
+  const conflict = conflictIn(outcomes);
+  if (conflict !== undefined) return { failure: conflict };
   let next: Run = { ...run, group: run.group + 1 };
-  for (const { name, response, data } of outcomes) {
+  for (const { name, response, data, stage, metaData } of outcomes) {
+    if (stage !== undefined) {
+      next = { ...next, instance: { ...next.instance, stage: stage ?? undefined } };
+    }
+    if (metaData !== undefined) next = { ...next, metaData: { ...next.metaData, ...metaData } };
     if (response !== undefined) {
       const body = joinBody(next.body, response);
       next = { ...next, body, taskResponses: { ...next.taskResponses, [name]: response } };
@@ -244,6 +253,28 @@ function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools):
     if (merged.changed) next = withChange(merged.run, data);
   }
   return next;
+}
+
+/** Tasks that ran side by side must not have said different things about one thing. */
+function conflictIn(outcomes: readonly TaskOutcome[]): TaskFailure | undefined {
+  if (outcomes.length < 2) return undefined;
+  const stages = new Set(outcomes.flatMap(({ stage }) => (stage === undefined ? [] : [stage])));
+  if (stages.size > 1) {
+    const message = "Parallel tasks produced conflicting instance Stage mutations.";
+    return { code: "Task:400010", layer: "Task", message, retryable: false };
+  }
+  const seen = new Map<string, JsonValue>();
+  for (const { metaData = {} } of outcomes) {
+    for (const [key, value] of Object.entries(metaData)) {
+      const before = seen.get(key);
+      if (before !== undefined && !jsonEquals(before, value)) {
+        const message = `Parallel tasks produced conflicting metadata for key '${key}'.`;
+        return { code: "Task:400010", layer: "Task", message, retryable: false };
+      }
+      seen.set(key, value);
+    }
+  }
+  return undefined;
 }
 
 /** Only objects can be joined; a text or a list is found under the task's name alone. */

@@ -81,6 +81,7 @@ export function beginHop(
     depth: run.depth + 1,
     body: undefined,
     taskResponses: {},
+    metaData: {},
     record,
     changes: 0,
   };

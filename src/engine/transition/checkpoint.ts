@@ -67,6 +67,7 @@ export function checkpointOf(run: Run): JsonObject {
     changes: run.changes,
     body: run.body,
     taskResponses: run.taskResponses,
+    metaData: run.metaData,
     recordBody: record.body,
     dataVersion: record.dataVersion,
     entityEtag: record.entityEtag,
@@ -96,6 +97,7 @@ interface Stored {
   changes: number;
   body?: JsonValue;
   taskResponses: Record<string, JsonValue>;
+  metaData: Record<string, JsonValue>;
   recordBody?: JsonValue;
   dataVersion?: string;
   entityEtag?: string;
@@ -152,6 +154,7 @@ export function resumeRun(
     firstSeq: stored.firstSeq,
     body: stored.body,
     taskResponses: isJsonObject(stored.taskResponses) ? stored.taskResponses : {},
+    metaData: isJsonObject(stored.metaData) ? stored.metaData : {},
     record,
     changes: stored.changes,
     pending: nothingPending,

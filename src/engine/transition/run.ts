@@ -141,6 +141,8 @@ export interface Run {
   /** `context.Body`: the payload, joined by each task's response. */
   readonly body: JsonValue | undefined;
   readonly taskResponses: Readonly<Record<string, JsonValue>>;
+  /** `context.MetaData`: what scripts of this hop leave for each other; never stored. */
+  readonly metaData: Readonly<Record<string, JsonValue>>;
   readonly record: TransitionRecord;
   /** Merges of this hop so far, beyond the body's. */
   readonly changes: number;

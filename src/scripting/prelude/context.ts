@@ -44,7 +44,7 @@ export function createContext(call: Pick<ScriptCall, "context" | "members">): {
   };
 
   const own = {
-    Body: sent.Body ?? null,
+    Body: (sent.Body ?? null) as unknown,
     Headers: toHeaderMap(sent.Headers),
     QueryParameters: sent.QueryParameters ?? null,
     RouteValues: sent.RouteValues ?? null,
@@ -127,7 +127,14 @@ const objectOf = (value: unknown): Record<string, unknown> => (isObject(value) ?
 
 const workflowInfo = (value: unknown): unknown =>
   isObject(value)
-    ? { FlowVersion: value["Version"], Type: null, States: [], StateKeys: [], Scripts: null, ...value }
+    ? {
+        FlowVersion: value["Version"],
+        Type: null,
+        States: [],
+        StateKeys: [],
+        Scripts: null,
+        ...value,
+      }
     : null;
 
 /** First letters lowered: the names that task answers have in `Body`. */
@@ -158,7 +165,10 @@ function changedEntries(
   return Object.keys(changed).length === 0 ? undefined : changed;
 }
 
-function picked(object: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+function picked(
+  object: Record<string, unknown>,
+  names: readonly string[],
+): Record<string, unknown> {
   const some: Record<string, unknown> = {};
   for (const name of names) setOwn(some, name, object[name]);
   return some;

@@ -1,3 +1,5 @@
+import { textFrom } from "./text.ts";
+
 /** Errors with the names and texts that package authors know; they end up in incidents and data. */
 
 export class ArgumentException extends Error {
@@ -40,8 +42,7 @@ export class ScriptAnswerException extends Error {
   override readonly name = "ScriptAnswerException";
 }
 
-export const isBlank = (text: unknown): boolean =>
-  text === null || text === undefined || String(text).trim() === "";
+export const isBlank = (value: unknown): boolean => textFrom(value).trim() === "";
 
 /** As `ArgumentException.ThrowIfNullOrWhiteSpace`. */
 export function requireText(value: unknown, paramName: string): string {

@@ -1,16 +1,16 @@
 /** Request headers: a plain object with lower-case names, and a look-up that ignores case. */
 import { isObject, setOwn } from "./json.ts";
+import { textFrom } from "./text.ts";
 
-export interface HeaderMap {
-  readonly [name: string]: string | undefined;
+export type HeaderMap = Readonly<Record<string, string | undefined>> & {
   /** The header's value, whatever the case of the name. */
   get(name: string): string | undefined;
-}
+};
 
 /** On the prototype, so that spreading and JSON see the headers alone. */
 const headerMethods = {
   get(this: Record<string, string>, name: string): string | undefined {
-    const key = String(name).toLowerCase();
+    const key = textFrom(name).toLowerCase();
     return Object.hasOwn(this, key) ? this[key] : undefined;
   },
 };

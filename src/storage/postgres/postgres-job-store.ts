@@ -119,7 +119,11 @@ export interface JobStoreOptions {
   leaseSeconds: number;
 }
 
-export const createJobStore = ({ queries, heartbeat, leaseSeconds }: JobStoreOptions): JobStore => ({
+export const createJobStore = ({
+  queries,
+  heartbeat,
+  leaseSeconds,
+}: JobStoreOptions): JobStore => ({
   async claim(owner, most) {
     const rows = await queries.query<JobRow>(claimJobs, [owner, most, leaseSeconds]);
     if (rows.length === most) return { jobs: rows.map(toJob), nextDueMs: 0 };

@@ -142,10 +142,10 @@ export const jobRemovalRows = (writes: readonly RunWrite[]): string =>
   rowsOf(writes, ({ instance, leftStates, addJobs, removeJob, endsOthers }) => {
     const rows: string[] = [];
     const instance_id = instance.id;
+    const keep = addJobs.filter((job) => job.type === JobType.scheduled).map(nameOf);
     if (instance.status === "C")
       rows.push(JSON.stringify({ instance_id, everything: true, keep: [] }));
     else if (leftStates.length > 0) {
-      const keep = addJobs.filter((job) => job.type === JobType.scheduled).map(nameOf);
       rows.push(JSON.stringify({ instance_id, states: leftStates, keep }));
     }
     if (endsOthers !== undefined) {
@@ -153,7 +153,7 @@ export const jobRemovalRows = (writes: readonly RunWrite[]): string =>
       rows.push(JSON.stringify({ instance_id, other_than: ownJob, spared, keep: [] }));
     }
     if (removeJob !== undefined)
-      rows.push(JSON.stringify({ instance_id, job_id: removeJob, keep: [] }));
+      rows.push(JSON.stringify({ instance_id, job_id: removeJob, keep }));
     return rows;
   });
 

@@ -1,0 +1,51 @@
+/** Which language a script is written in (scripting.md §14). */
+import { expressionLocation } from "../../engine/definition/script-code.ts";
+
+export type ScriptLanguage = "typescript" | "javascript" | "csharp" | "expression";
+
+/** How an explicit `language` may be spelled, and what file names end with. */
+const languageOf: Readonly<Record<string, ScriptLanguage>> = {
+  typescript: "typescript",
+  ts: "typescript",
+  mts: "typescript",
+  javascript: "javascript",
+  js: "javascript",
+  mjs: "javascript",
+  csharp: "csharp",
+  "c#": "csharp",
+  cs: "csharp",
+  csx: "csharp",
+  dynamicexpresso: "expression",
+  expression: "expression",
+};
+
+export function detectLanguage(
+  source: string,
+  location: string,
+  language?: string,
+): ScriptLanguage {
+  if (language !== undefined) {
+    const named = languageOf[language.toLowerCase()];
+    if (named !== undefined) return named;
+  }
+  if (location.toLowerCase() === expressionLocation.toLowerCase()) return "expression";
+  const ending = /\.(\w+)$/.exec(location)?.[1]?.toLowerCase();
+  if (ending !== undefined && fileEndings.has(ending)) {
+    return languageOf[ending] ?? "typescript";
+  }
+  // Without a name to go by, types are allowed: JavaScript is TypeScript without any.
+  return looksLikeCSharp(source) ? "csharp" : "typescript";
+}
+
+const fileEndings = new Set(["ts", "mts", "js", "mjs", "cs", "csx"]);
+
+/** The heads of C# files: comments aside, a `using`, a `namespace`, or a class of the contract. */
+function looksLikeCSharp(source: string): boolean {
+  const text = source.replace(/^\ufeff/, "").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+  return (
+    /^\s*#(?:load|r)\s/.test(text) ||
+    /^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?[A-Za-z_][\w.]*\s*;/m.test(text) ||
+    /^\s*namespace\s+[\w.]+\s*[;{]/m.test(text) ||
+    /\bpublic\s+(?:(?:sealed|partial|static|abstract)\s+)*class\s+\w+/.test(text)
+  );
+}

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { instancesOf } from "../support/instances-of.ts";
+import { startRuntime } from "../support/start-runtime.ts";
+import { holdTasks } from "./held-tasks.ts";
+import { journey } from "./journey.ts";
+import { auditOf, rowsOf, unfinished } from "./promises.ts";
+
+const settings = { "WorkflowExecution.TransitionJobTimeoutSeconds": 1 };
+
+async function startWithHangingTask() {
+  const tasks = holdTasks();
+  const app = await startRuntime({ settings, roles: ["api", "worker"], tasks });
+  await app.publish(...journey);
+  const journeys = instancesOf(app, "journey");
+  return { app, tasks, journeys, id: await journeys.begin() };
+}
+
+const incidentsOf = (url: string) =>
+  rowsOf(url, "select error_code, error_layer, state, transition, trace_id from incident");
+
+test("a queued transition over its budget is Faulted, with one incident and its record closed", async () => {
+  const { app, tasks, journeys, id } = await startWithHangingTask();
+
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const sent = { query: "sync=false", headers: { traceparent } };
+  expect(await journeys.send(id, "call", {}, sent)).toMatchObject({ status: 202 });
+  await eventually(async () => {
+    expect(await journeys.read(id)).toMatchObject({ metadata: { status: "F" } });
+  });
+  tasks.release();
+
+  expect(await incidentsOf(app.databaseUrl)).toEqual([
+    {
+      error_code: "JOB_EXECUTION_TIMEOUT",
+      error_layer: "Job",
+      state: "open",
+      transition: "call",
+      trace_id: "0af7651916cd43dd8448eb211c80319c",
+    },
+  ]);
+  const [, call] = await journeys.history(id);
+  expect(call).toMatchObject({ transitionKey: "call", effectiveState: null });
+  expect(call).toHaveProperty("finishedAt");
+  expect(call).not.toHaveProperty("toState");
+  expect(await unfinished(app.databaseUrl)).toEqual([]);
+  expect(await auditOf(app.databaseUrl)).toEqual([]);
+});
+
+test("the same budget holds for a caller who waits: 200 with status F", async () => {
+  const { app, journeys, id } = await startWithHangingTask();
+
+  const answer = await journeys.send(id, "call", { key: "once", attributes: {} });
+
+  expect(answer).toMatchObject({ status: 200, body: { id, status: "F" } });
+  expect(await incidentsOf(app.databaseUrl)).toMatchObject([
+    { error_code: "JOB_EXECUTION_TIMEOUT", error_layer: "Job" },
+  ]);
+  const repeat = await journeys.send(id, "call", { key: "once", attributes: {} });
+  expect(repeat).toMatchObject({ status: 200, body: { id, status: "F" } });
+  expect(await auditOf(app.databaseUrl)).toEqual([]);
+});
+
+test("a timer's transition over its budget is Faulted as well", async () => {
+  const { app, journeys, id } = await startWithHangingTask();
+
+  await journeys.send(id, "wait");
+
+  await eventually(async () => {
+    expect(await journeys.read(id)).toMatchObject({ metadata: { status: "F" } });
+  });
+  expect(await incidentsOf(app.databaseUrl)).toMatchObject([
+    { error_code: "JOB_EXECUTION_TIMEOUT", transition: "depart" },
+  ]);
+  expect(await unfinished(app.databaseUrl)).toEqual([]);
+  expect(await auditOf(app.databaseUrl)).toEqual([]);
+});

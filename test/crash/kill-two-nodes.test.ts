@@ -1,0 +1,12 @@
+import { describe, test } from "vitest";
+import { killAtEach, lanes } from "./kill.ts";
+
+describe("when one of two nodes is killed, the other loses nothing and does nothing twice", () => {
+  test.concurrent.for(lanes)(
+    "killed $title",
+    { timeout: 150_000 },
+    async ({ points }, { onTestFinished }) => {
+      await killAtEach(points, 2, onTestFinished);
+    },
+  );
+});
