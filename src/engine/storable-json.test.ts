@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseJson } from "./exact-json.ts";
 import { findUnstorable, mayBeUnstorable } from "./storable-json.ts";

@@ -193,20 +193,20 @@ async function runTasks(
     execution.signal === undefined
       ? cancel.signal
       : AbortSignal.any([execution.signal, cancel.signal]);
-  let first: { reason: unknown } | undefined;
+  const failures: unknown[] = [];
   const outcomes = todo.bindings.map(async (binding, position) => {
     const executionKey = `${execution.run.hop.recordId}:${todo.hook}:${todo.group}:${position}`;
     try {
       return await runTask(ports, execution, binding, executionKey, signal);
-    } catch (reason) {
-      first ??= { reason };
+    } catch (error) {
+      failures.push(error);
       cancel.abort();
-      throw reason;
+      throw error;
     }
   });
   const results = await Promise.allSettled(outcomes);
-  // In time, not in order: what the others say is only that they were cancelled.
-  if (first !== undefined) throw first.reason;
+  // The first in time, not in order: the others only say that they were cancelled.
+  if (failures.length > 0) throw failures[0];
   return results.map((result) => (result as PromiseFulfilledResult<TaskOutcome>).value);
 }
 

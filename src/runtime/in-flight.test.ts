@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { expect, test } from "vitest";
 import { createInFlight } from "./in-flight.ts";
 
@@ -5,16 +6,15 @@ const flight = { transitionKey: "t", idempotencyKey: undefined, blocks: true };
 
 test("an instance is in flight while the work on it runs, also when it fails", async () => {
   const inFlight = createInFlight();
-  let end: (error?: Error) => void = () => {};
-  const work = inFlight.enter(
-    "a",
-    flight,
-    () => new Promise<void>((resolve, reject) => (end = (e) => (e ? reject(e) : resolve()))),
-  );
+  const gate = new EventEmitter();
+  const work = inFlight.enter("a", flight, async () => {
+    await once(gate, "open");
+    throw new Error("no");
+  });
 
   expect(inFlight.current("a")).toMatchObject(flight);
   expect(inFlight.current("b")).toBeUndefined();
-  end(new Error("no"));
+  gate.emit("open");
   await expect(work).rejects.toThrow("no");
 
   expect(inFlight.current("a")).toBeUndefined();

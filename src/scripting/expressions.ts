@@ -22,6 +22,8 @@ export interface Expressions {
   /** Undefined for a timer that is a script of another language. */
   schedule(script: ScriptCode, context: () => ExpressionContext): Schedule | undefined;
   check(code: string): ScriptFindings;
+  /** Whether the text is a duration or an instant by itself. */
+  isMoment(code: string): boolean;
 }
 
 export function createExpressions(): Expressions {
@@ -45,7 +47,7 @@ export function createExpressions(): Expressions {
       }
     },
     schedule(script, context) {
-      const written = readMomentText(script.code.trim().replaceAll(/^["']|["']$/g, ""));
+      const written = readMomentText(unquoted(script.code));
       if (written !== undefined) return written;
       if (script.location.toLowerCase() !== expressionLocation.toLowerCase()) return undefined;
       try {
@@ -60,6 +62,7 @@ export function createExpressions(): Expressions {
         throw asFailure(error);
       }
     },
+    isMoment: (code) => readMomentText(unquoted(code)) !== undefined,
     check(code) {
       try {
         compile(code, undefined);
@@ -71,6 +74,8 @@ export function createExpressions(): Expressions {
     },
   };
 }
+
+const unquoted = (code: string) => code.trim().replaceAll(/^["']|["']$/g, "");
 
 const shortened = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
 

@@ -1,10 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { Client } from "pg";
+import { afterAll, describe, expect, test } from "vitest";
 import { aWorkflow, type WorkflowBuilder } from "../support/a-workflow.ts";
 import { eventually } from "../support/eventually.ts";
 import { codeOf, idOf, instancesOf, movesOf } from "../support/instances-of.ts";
 import { startRuntimeForFile } from "../support/start-runtime.ts";
 
 const app = await startRuntimeForFile();
+const database = new Client({ connectionString: app.databaseUrl });
+await database.connect();
+afterAll(() => database.end());
 const amount = "context.Instance.Data.amount";
 await app.publish(
   aWorkflow("loan")
@@ -78,14 +82,14 @@ describe("of the automatic transitions", () => {
   });
 });
 
-describe("when no rule holds", () => {
-  const two = (key: string): WorkflowBuilder =>
-    aWorkflow(key)
-      .state("open")
-      .transition("go", { to: "waiting" })
-      .state("waiting")
-      .transition("rule", { to: "done", rule: "context.Instance.Data.ok == true" });
+const two = (key: string): WorkflowBuilder =>
+  aWorkflow(key)
+    .state("open")
+    .transition("go", { to: "waiting" })
+    .state("waiting")
+    .transition("rule", { to: "done", rule: "context.Instance.Data.ok == true" });
 
+describe("when no rule holds", () => {
   test("the instance stays, Active, where somebody can move it on", async () => {
     await app.publish(
       two("with-manual").transition("manual", { to: "done" }).state("done", { type: "finish" }),
@@ -141,6 +145,17 @@ describe("rules that hold in a circle", () => {
         active: { href: `${instances.path}/${id}/incidents/active` },
       },
     });
+    const { rows } = await database.query(
+      "select error_code, error_layer, message from incident where instance_id = $1",
+      [id],
+    );
+    expect(rows).toEqual([
+      {
+        error_code: "Transition:100017",
+        error_layer: "Pipeline",
+        message: expect.stringContaining("50"),
+      },
+    ]);
     expect(codeOf(await instances.send(id, "go"))).toBe("400 validation.Instance:100018");
   });
 

@@ -129,12 +129,12 @@ describe("versions of the data", () => {
   });
 });
 
-describe("the master schema", () => {
-  const errorsOf = (body: unknown) =>
-    (body as { error: { validationErrors: { members: string[] }[] } }).error.validationErrors.map(
-      (e) => e.members,
-    );
+const errorsOf = (body: unknown) =>
+  (body as { error: { validationErrors: { members: string[] }[] } }).error.validationErrors.map(
+    (e) => e.members,
+  );
 
+describe("the master schema", () => {
   test.each(["sync=true", "sync=false"])(
     "refuses a merge that does not fit it (%s), root and children together",
     async (query) => {
@@ -150,7 +150,9 @@ describe("the master schema", () => {
 
       expect(answer.status).toBe(400);
       expect(answer.body).toMatchObject({ error: { code: "App:900002", target: "note" } });
-      expect(errorsOf(answer.body).toSorted()).toEqual([["customer.ownerUserId"], ["root"]]);
+      expect(new Set(errorsOf(answer.body).flat())).toEqual(
+        new Set(["customer.ownerUserId", "root"]),
+      );
       expect(await checked.read(id)).toEqual(before);
       expect(await checked.history(id)).toHaveLength(1);
     },

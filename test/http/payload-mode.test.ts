@@ -36,13 +36,13 @@ async function stored(id: string): Promise<Read> {
   };
 }
 
+const unique = () => crypto.randomUUID();
+
 describe.each([
   ["a start", startWith, true],
   ["a transition", sendWith, false],
 ] as const)("the body of %s", (_, using, keyIsBusinessKey) => {
   const keyed = (key: string) => (keyIsBusinessKey ? { key } : {});
-  const unique = () => crypto.randomUUID();
-
   test("with attributes is an envelope, whatever stands beside them (rule 1)", async () => {
     const key = unique();
     const body = { key, stage: "S", tags: ["t"], attributes: { a: 1 }, other: 2 };

@@ -135,11 +135,20 @@ test("what a start leaves is read back with every field", async () => {
   });
 });
 
+const flow = (version: string) =>
+  aWorkflow("versioned")
+    .version(version)
+    .state(`in-${version.replaceAll(/[.+]/g, "-")}`);
+
+const flowIn = (version: string, to: string) =>
+  aWorkflow("life")
+    .version(version)
+    .state("a")
+    .transition("go", { to })
+    .state(to)
+    .transition("on", { to: "a" });
+
 describe("the version of the workflow", () => {
-  const flow = (version: string) =>
-    aWorkflow("versioned")
-      .version(version)
-      .state(`in-${version.replaceAll(/[.+]/g, "-")}`);
   const ready = app.publish(
     flow("1.0.0"),
     flow("1.2.0"),
@@ -189,13 +198,6 @@ describe("the version of the workflow", () => {
   test("stays with the instance for life: newer versions and a restart change nothing", async () => {
     const databaseUrl = await aDatabase();
     const first = await startRuntime({ databaseUrl });
-    const flowIn = (version: string, to: string) =>
-      aWorkflow("life")
-        .version(version)
-        .state("a")
-        .transition("go", { to })
-        .state(to)
-        .transition("on", { to: "a" });
     await first.publish(flowIn("1.0.0", "old"));
     const before = instancesOf(first, "life");
     await before.begin({ key: "L-1" });

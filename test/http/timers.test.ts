@@ -361,21 +361,21 @@ describe("a timer and a restart:", () => {
   });
 });
 
-describe("the workflow's timeout", () => {
-  const flow = (key: string, after: string) =>
-    aWorkflow(key)
-      .state("open")
-      .transition("go", { to: "busy" })
-      .transition("park", { to: "parked" })
-      .transition("again", {})
-      .transition("finish", { to: "done" })
-      .state("busy", { subType: "busy" })
-      .state("parked")
-      .transition("never", { to: "done", rule: "false" })
-      .state("done", { type: "finish" })
-      .state("timed-out", { type: "finish", subType: "timeout" })
-      .timeout("too-late", { to: "timed-out", after });
+const flow = (key: string, after: string) =>
+  aWorkflow(key)
+    .state("open")
+    .transition("go", { to: "busy" })
+    .transition("park", { to: "parked" })
+    .transition("again", {})
+    .transition("finish", { to: "done" })
+    .state("busy", { subType: "busy" })
+    .state("parked")
+    .transition("never", { to: "done", rule: "false" })
+    .state("done", { type: "finish" })
+    .state("timed-out", { type: "finish", subType: "timeout" })
+    .timeout("too-late", { to: "timed-out", after });
 
+describe("the workflow's timeout", () => {
   test("waits as a job with a name of its own, set once at the start", async () => {
     await app.publish(flow("slow", "P1D"));
     const slow = instancesOf(app, "slow");

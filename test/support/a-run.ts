@@ -23,7 +23,7 @@ export function countingTools(): Tools {
 
 export const programOf = (
   workflow: WorkflowBuilder,
-  checkData: Program["checkData"] = undefined,
+  checkData?: Program["checkData"],
 ): Program => ({ workflow: normaliseWorkflow(workflow.build()), checkData });
 
 export function anInstance(program: Program, change: Partial<Instance> & { at?: string } = {}) {

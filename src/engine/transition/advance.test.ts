@@ -8,8 +8,7 @@ import {
   settledRun,
   theMoment,
 } from "../../../test/support/a-run.ts";
-import { aWorkflow, hook } from "../../../test/support/a-workflow.ts";
-import type { StateSubType } from "../definition/enumerations.ts";
+import { aWorkflow, hook, type WorkflowBuilder } from "../../../test/support/a-workflow.ts";
 import { longestChain } from "./advance.ts";
 import type { Run } from "./run.ts";
 
@@ -164,16 +163,7 @@ describe("cancel and exit", () => {
 });
 
 describe("the status at rest", () => {
-  const resting = (build: (w: ReturnType<typeof aWorkflow>) => ReturnType<typeof aWorkflow>) =>
-    settledRun(
-      aRun({
-        program: programOf(build(aWorkflow("w").state("a").transition("go", { to: "b" }))),
-        transition: "go",
-      }),
-    ).instance.status;
-  const other = (subType: StateSubType = "none") => ({ subType });
-
-  test.each<[string, string, (w: ReturnType<typeof aWorkflow>) => ReturnType<typeof aWorkflow>]>([
+  test.each<[string, string, (w: WorkflowBuilder) => WorkflowBuilder]>([
     ["a state without transitions", "A", (w) => w.state("b")],
     ["a manual transition", "A", (w) => w.state("b").transition("x", {})],
     ["only a timer", "A", (w) => w.state("b").transition("x", { timer: "PT1H" })],
@@ -183,12 +173,14 @@ describe("the status at rest", () => {
       "A",
       (w) => w.state("b").transition("x", { rule: "false" }).transition("y", {}),
     ],
-    ["the sub type busy", "B", (w) => w.state("b", other("busy")).transition("x", {})],
-    ["the sub type human", "A", (w) => w.state("b", other("human")).transition("x", {})],
+    ["the sub type busy", "B", (w) => w.state("b", { subType: "busy" }).transition("x", {})],
+    ["the sub type human", "A", (w) => w.state("b", { subType: "human" }).transition("x", {})],
     ["a wizard", "A", (w) => w.state("b", { type: "wizard" }).transition("x", {})],
     ["a finish state", "C", (w) => w.state("b", { type: "finish" })],
   ])("with %s is %s", (_, status, build) => {
-    expect(resting(build)).toBe(status);
+    const program = programOf(build(aWorkflow("w").state("a").transition("go", { to: "b" })));
+
+    expect(settledRun(aRun({ program, transition: "go" })).instance.status).toBe(status);
   });
 });
 
@@ -402,23 +394,23 @@ describe("data", () => {
   });
 });
 
+const failing = (task: string) => ({
+  tasks: (keys: string[]) =>
+    keys.includes(task)
+      ? {
+          kind: "failed" as const,
+          failure: {
+            code: `Task:Unknown:${task}`,
+            layer: "Task" as const,
+            message: "no",
+            retryable: false,
+          },
+        }
+      : { kind: "tasksDone" as const, outcomes: [] },
+});
+
 describe("a failure", () => {
   const program = programOf(loan);
-  const failing = (task: string) => ({
-    tasks: (keys: string[]) =>
-      keys.includes(task)
-        ? {
-            kind: "failed" as const,
-            failure: {
-              code: `Task:Unknown:${task}`,
-              layer: "Task" as const,
-              message: "no",
-              retryable: false,
-            },
-          }
-        : { kind: "tasksDone" as const, outcomes: [] },
-  });
-
   test.each([
     ["on execution leaves the instance where it was", "c", "draft"],
     ["on exit too", "exit-draft", "draft"],

@@ -6,6 +6,8 @@
  * the next free one, together with everything else that arrived meanwhile. With one item waiting the
  * single-row statement is used (the array form costs 2.5 times as much for one row).
  */
+import { StorageUnavailable } from "../../engine/storage-unavailable.ts";
+
 export interface Gather<Item, Result> {
   add(item: Item): Promise<Result>;
   /** How many are waiting or under way. */
@@ -18,7 +20,7 @@ export interface GatherOptions<Item, Result> {
   /** Items with the same key never travel in one batch: the later one must see the earlier one's effect. */
   keyOf?: (item: Item) => string;
   one(item: Item): Promise<Result>;
-  /** Results in the order of the items. A rejection rejects them all. */
+  /** Results in the order of the items. All or nothing: after a rejection each is tried alone. */
   many(items: Item[]): Promise<Result[]>;
 }
 
@@ -53,18 +55,33 @@ export function createGather<Item, Result>(
     return batch;
   };
 
+  const sendAlone = async ({ item, resolve, reject }: Waiting<Item, Result>) => {
+    try {
+      resolve(await options.one(item));
+    } catch (error) {
+      reject(error);
+    }
+  };
+
+  const sendTogether = async (batch: Waiting<Item, Result>[]) => {
+    try {
+      const results = await options.many(batch.map((entry) => entry.item));
+      for (const [i, entry] of batch.entries()) entry.resolve(results[i]!);
+    } catch (error) {
+      if (error instanceof StorageUnavailable) {
+        for (const entry of batch) entry.reject(error);
+        return;
+      }
+      // Nothing was done, because of one of them. The others must not suffer for it.
+      for (const entry of batch) await sendAlone(entry);
+    }
+  };
+
   const send = async (batch: Waiting<Item, Result>[]) => {
     busyLanes += 1;
     underWay += batch.length;
     try {
-      if (batch.length === 1) {
-        batch[0]!.resolve(await options.one(batch[0]!.item));
-      } else {
-        const results = await options.many(batch.map((entry) => entry.item));
-        for (const [i, entry] of batch.entries()) entry.resolve(results[i]!);
-      }
-    } catch (error) {
-      for (const entry of batch) entry.reject(error);
+      await (batch.length === 1 ? sendAlone(batch[0]!) : sendTogether(batch));
     } finally {
       busyLanes -= 1;
       underWay -= batch.length;

@@ -11,7 +11,7 @@ import { textFrom } from "../text.ts";
 import type { XmlDocument } from "./document.ts";
 import { isDeclaration, requireName, xmlNamespace, xmlnsNamespace } from "./names.ts";
 import type { NamespaceMap } from "./namespaces.ts";
-import { nodeList, XmlNodeList } from "./node-list.ts";
+import { nodeList, type XmlNodeList } from "./node-list.ts";
 import { innerXml, outerXml } from "./serialise.ts";
 import { innerText } from "./inner-text.ts";
 import { type Scope, outermostScope } from "./parse.ts";
@@ -251,12 +251,10 @@ export abstract class XmlParentNode extends XmlNode {
         "The specified node cannot be inserted as the valid child of this node, because the specified node is the wrong type.",
       );
     }
-    for (let level: XmlNode | null = this; level !== null; level = level.parent) {
-      if (level === child) {
-        throw new ArgumentException(
-          "Cannot insert a node or any ancestor of that node as a child of itself.",
-        );
-      }
+    if (isInside(this, child)) {
+      throw new ArgumentException(
+        "Cannot insert a node or any ancestor of that node as a child of itself.",
+      );
     }
   }
 
@@ -668,6 +666,13 @@ export class XmlAttributeCollection {
   [Symbol.iterator](): Iterator<XmlAttribute> {
     return [...this.#element.attributes][Symbol.iterator]();
   }
+}
+
+function isInside(node: XmlNode, outer: XmlNode): boolean {
+  for (let level: XmlNode | null = node; level !== null; level = level.parent) {
+    if (level === outer) return true;
+  }
+  return false;
 }
 
 /** The children as they are now: they may be moved while one goes through them. */

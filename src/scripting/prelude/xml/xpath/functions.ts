@@ -71,7 +71,7 @@ const functions: Readonly<Record<string, XPathFunction>> = {
   substring: define(2, 3, ([text, from, length]) =>
     substring(toText(text!), toNumber(from!), length === undefined ? undefined : toNumber(length)),
   ),
-  "string-length": define(0, 1, (args, context) => [...textOf(args, context)].length),
+  "string-length": define(0, 1, (args, context) => lettersOf(textOf(args, context)).length),
   "normalize-space": define(0, 1, (args, context) =>
     textOf(args, context)
       .split(/[ \t\r\n]+/)
@@ -109,19 +109,24 @@ export function callFunction(
   return found.call(args, context);
 }
 
+/** Characters as the recommendation counts them: code points. */
+const lettersOf = (text: string): string[] => Array.from(text);
+
 /** Positions count from 1 and are rounded, as the recommendation's strange examples want. */
 function substring(text: string, from: number, length: number | undefined): string {
-  const letters = [...text];
+  const letters = lettersOf(text);
   const start = Math.round(from);
   const end = length === undefined ? Number.POSITIVE_INFINITY : start + Math.round(length);
   return letters.filter((_, i) => i + 1 >= start && i + 1 < end).join("");
 }
 
 function translate(text: string, from: string, to: string): string {
-  const targets = [...to];
+  const targets = lettersOf(to);
   const map = new Map<string, string>();
-  for (const [i, letter] of [...from].entries()) {
+  for (const [i, letter] of lettersOf(from).entries()) {
     if (!map.has(letter)) map.set(letter, targets[i] ?? "");
   }
-  return [...text].map((letter) => map.get(letter) ?? letter).join("");
+  return lettersOf(text)
+    .map((letter) => map.get(letter) ?? letter)
+    .join("");
 }
