@@ -3,6 +3,7 @@ import { Type } from "./schema.ts";
 import { isComponentKind } from "../engine/component-kind.ts";
 import { problems } from "../engine/problems.ts";
 import type { Outcome } from "../runtime/instances.ts";
+import type { OutputResponse } from "../runtime/run-output.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 import { readInstanceRequest } from "./instance-request.ts";
@@ -140,9 +141,18 @@ function refuseSystemFlow(domain: string, workflow: string): void {
   throw problems.systemFlowNotStartable({ domain, workflow });
 }
 
-const sendOutcome = (reply: FastifyReply, outcome: Outcome) =>
-  reply
+function sendOutcome(reply: FastifyReply, outcome: Outcome): FastifyReply {
+  reply.header("x-workflow", workflowHeader(outcome.instance));
+  if (outcome.output !== undefined) return sendOutput(reply, outcome.output);
+  return reply
     .status(outcome.accepted ? 202 : 200)
-    .header("x-workflow", workflowHeader(outcome.instance))
     .type("application/json; charset=utf-8")
     .send(outcomeJson(outcome));
+}
+
+/** As bytes: of a text Fastify would complete the content type, and it is the script's to say. */
+function sendOutput(reply: FastifyReply, output: OutputResponse): FastifyReply {
+  reply.status(output.statusCode).headers(output.headers);
+  if (output.body === undefined) return reply.send();
+  return reply.header("content-type", output.contentType).send(Buffer.from(output.body));
+}

@@ -6,6 +6,7 @@ import type { ExecutePorts } from "./execute-run.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { JobRunner } from "./job-runner.ts";
 import { dataAtVersion } from "./read-data.ts";
+import { runOutput, type AnsweredRequest, type OutputResponse } from "./run-output.ts";
 import { startInstance, type StartRequest } from "./start-instance.ts";
 
 export type { StoredRecord };
@@ -16,6 +17,8 @@ export interface InstancePorts extends ExecutePorts {
   enforceRoles: boolean;
   /** A start whose key is in use: refused, or answered with the instance that has it. */
   startOnExistingKey: "conflict" | "returnExisting";
+  /** Trouble that does not change the answer. */
+  onTrouble: (event: string, error: unknown) => void;
 }
 
 export interface Outcome {
@@ -23,6 +26,8 @@ export interface Outcome {
   instance: Instance;
   /** Queued, not done. */
   accepted: boolean;
+  /** What the workflow's output script answers in place of the envelope. */
+  output?: OutputResponse | undefined;
 }
 
 export interface Instances {
@@ -37,8 +42,10 @@ export interface Instances {
 export function createInstances(ports: InstancePorts): Instances {
   const store: InstanceStore = ports.store;
   return {
-    start: async (request) => beforeAnswer(ports, await startInstance(ports, request)),
-    transition: async (request) => beforeAnswer(ports, await changeInstance(ports, request)),
+    start: async (request) =>
+      beforeAnswer(ports, await withOutput(ports, request, await startInstance(ports, request))),
+    transition: async (request) =>
+      beforeAnswer(ports, await withOutput(ports, request, await changeInstance(ports, request))),
     find: (address) => store.find(address),
     atVersion: (instance, version) => dataAtVersion(store, instance, version),
     records: (instanceId) => store.records(instanceId),
@@ -48,4 +55,15 @@ export function createInstances(ports: InstancePorts): Instances {
 function beforeAnswer({ faultPoint }: InstancePorts, outcome: Outcome): Outcome {
   faultPoint("before-answer");
   return outcome;
+}
+
+/** Only what was waited for has an output; what is queued is answered by id and status. */
+async function withOutput(
+  ports: InstancePorts,
+  request: AnsweredRequest & { sync: boolean },
+  outcome: Outcome,
+): Promise<Outcome> {
+  if (!request.sync || outcome.accepted) return outcome;
+  const output = await runOutput(ports, request, outcome.instance);
+  return output === undefined ? outcome : { ...outcome, output };
 }

@@ -88,7 +88,14 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
   });
   const { enforceRoles, startOnExistingKey } = options;
   const inFlight = createInFlight();
-  const instances = createInstances({ ...ports, inFlight, jobs, enforceRoles, startOnExistingKey });
+  const instances = createInstances({
+    ...ports,
+    inFlight,
+    jobs,
+    enforceRoles,
+    startOnExistingKey,
+    onTrouble,
+  });
   return {
     instances,
     jobs,

@@ -324,7 +324,7 @@ export function sandboxContract(name: string, open: () => Promise<OpenSandbox>):
           errorName: "TypeError",
           scriptName: "./src/Total.ts",
           line: 3,
-          column: 16,
+          column: 15,
         });
       });
 

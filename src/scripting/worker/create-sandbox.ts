@@ -46,7 +46,7 @@ export interface SandboxFigures {
 }
 
 /** How much later than its limit a call is given up from outside. */
-const graceMs = 150;
+const graceMs = 100;
 /** A compilation runs the module's top level under the time limit and parses, which nothing stops. */
 const compileGraceMs = 2000;
 /** The engine's stack has five megabytes. */

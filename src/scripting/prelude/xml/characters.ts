@@ -1,17 +1,44 @@
 /** Characters in XML: which may stand, and how the special ones are written. */
 import { XmlException } from "../errors.ts";
 
-/** What no XML document can hold, not even escaped. */
+/**
+ * What no XML document can hold, not even escaped; surrogates are suspects. One class of characters,
+ * because the sandbox's engine tries alternatives one after the other at every character.
+ */
+// oxlint-disable-next-line no-control-regex
+const suspect = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uD800-\uDFFF\uFFFE\uFFFF]/;
 const illegal =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?:[^\uD800-\uDBFF]|^)[\uDC00-\uDFFF]/;
 
 export function requireLegal(text: string): string {
-  if (illegal.test(text)) {
+  if (suspect.test(text) && illegal.test(text)) {
     throw new XmlException("The text holds a character that is not allowed in XML.");
   }
   return text;
 }
+
+/** Whether a stretch of text needs more than copying: most do not, and one look tells. */
+// oxlint-disable-next-line no-control-regex
+const special = /[\u0000-\u0008\u000B-\u001F&\]\uD800-\uDFFF\uFFFE\uFFFF]/;
+// oxlint-disable-next-line no-control-regex
+const specialInAttribute = /[\u0000-\u001F&\uD800-\uDFFF\uFFFE\uFFFF]/;
+
+/** Character data as the application sees it. */
+export function readText(raw: string): string {
+  if (!special.test(raw)) return raw;
+  if (raw.includes("]]>")) throw new XmlException("']]>' cannot stand in text.");
+  return expandReferences(readLines(raw));
+}
+
+/** The same without references: comments, CDATA, processing instructions. */
+export const readLines = (raw: string): string =>
+  special.test(raw) ? requireLegal(raw).replaceAll(/\r\n?/g, "\n") : raw;
+
+export const readAttribute = (raw: string): string =>
+  specialInAttribute.test(raw)
+    ? expandReferences(requireLegal(raw).replaceAll(/\r\n|[\t\r\n]/g, " "))
+    : raw;
 
 const names: Readonly<Record<string, string>> = {
   lt: "<",
@@ -24,7 +51,7 @@ const names: Readonly<Record<string, string>> = {
 const reference = /&(?:(lt|gt|amp|quot|apos)|#(\d{1,10})|#x([0-9a-fA-F]{1,8}));|&/g;
 
 /** The five named references and numbers; there is no document type that could define others. */
-export function expandReferences(text: string): string {
+function expandReferences(text: string): string {
   if (!text.includes("&")) return text;
   return text.replaceAll(
     reference,
@@ -43,24 +70,23 @@ function character(code: number): string {
   return requireLegal(String.fromCodePoint(code));
 }
 
+const inText = /[&<>\r]/;
+const inAttribute = /[&<>"\r\n\t]/;
+
 export const escapeText = (text: string): string =>
-  /[&<>\r]/.test(text) ? text.replaceAll(/[&<>\r]/g, (found) => textEscapes[found] ?? found) : text;
+  inText.test(text) ? text.replaceAll(/[&<>\r]/g, (found) => escapes[found] ?? found) : text;
 
 export const escapeAttribute = (text: string): string =>
-  /[&<>"\r\n\t]/.test(text)
-    ? text.replaceAll(/[&<>"\r\n\t]/g, (found) => attributeEscapes[found] ?? found)
+  inAttribute.test(text)
+    ? text.replaceAll(/[&<>"\r\n\t]/g, (found) => escapes[found] ?? found)
     : text;
 
-const textEscapes: Readonly<Record<string, string>> = {
+const escapes: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
-  "\r": "&#xD;",
-};
-
-const attributeEscapes: Readonly<Record<string, string>> = {
-  ...textEscapes,
   '"': "&quot;",
+  "\r": "&#xD;",
   "\n": "&#xA;",
   "\t": "&#x9;",
 };

@@ -174,17 +174,13 @@ class TreeBuilder implements XmlBuilder {
   }
 
   startElement(...[name, namespace, attributes, isEmpty]: Parameters<XmlBuilder["startElement"]>) {
-    const colon = name.indexOf(":");
-    const element = new XmlElement(
-      this.#document,
-      colon === -1 ? "" : name.slice(0, colon),
-      name.slice(colon + 1),
-      namespace,
-    );
-    for (const { prefix, local, namespace: own, value } of attributes) {
-      const attribute = new XmlAttribute(this.#document, prefix, local, own, value);
-      attribute.parent = element;
-      element.attributes.push(attribute);
+    const element = new XmlElement(this.#document, name.prefix, name.local, namespace);
+    if (attributes.length > 0) {
+      element.attributes = attributes.map(({ prefix, local, namespace: own, value }) => {
+        const attribute = new XmlAttribute(this.#document, prefix, local, own, value);
+        attribute.parent = element;
+        return attribute;
+      });
     }
     this.#add(element);
     element.IsEmpty = isEmpty;
@@ -212,8 +208,15 @@ class TreeBuilder implements XmlBuilder {
     this.#add(new XmlProcessingInstruction(this.#document, target, data));
   }
 
+  /** As `link` does, without telling anybody: the tree is new, and most of the time goes here. */
   #add(node: XmlNode): void {
-    this.#parent.link(node, null);
+    const parent = this.#parent;
+    const previous = parent.lastChild;
+    node.parent = parent;
+    node.previous = previous;
+    if (previous === null) parent.firstChild = node;
+    else previous.next = node;
+    parent.lastChild = node;
   }
 }
 

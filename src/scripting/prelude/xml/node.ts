@@ -31,21 +31,26 @@ export type XmlNodeType =
   | "Document"
   | "DocumentFragment";
 
+/** Members are declared and assigned: in the sandbox's engine an initialiser is a call of its own. */
 export abstract class XmlNode {
   /** @internal */
-  owner: XmlDocument | null;
+  declare owner: XmlDocument | null;
   /** @internal */
-  parent: XmlNode | null = null;
+  declare parent: XmlNode | null;
   /** @internal */
-  previous: XmlNode | null = null;
+  declare previous: XmlNode | null;
   /** @internal */
-  next: XmlNode | null = null;
+  declare next: XmlNode | null;
   /** @internal The place in document order, while the document's `ordered` says it is valid. */
-  order = 0;
+  declare order: number;
 
   /** @internal */
   constructor(owner: XmlDocument | null) {
     this.owner = owner;
+    this.parent = null;
+    this.previous = null;
+    this.next = null;
+    this.order = 0;
   }
 
   abstract get NodeType(): XmlNodeType;
@@ -194,9 +199,16 @@ export abstract class XmlNode {
 /** A node that holds others. */
 export abstract class XmlParentNode extends XmlNode {
   /** @internal */
-  firstChild: XmlNode | null = null;
+  declare firstChild: XmlNode | null;
   /** @internal */
-  lastChild: XmlNode | null = null;
+  declare lastChild: XmlNode | null;
+
+  /** @internal */
+  constructor(owner: XmlDocument | null) {
+    super(owner);
+    this.firstChild = null;
+    this.lastChild = null;
+  }
 
   /** @internal */
   override get first(): XmlNode | null {
@@ -295,15 +307,15 @@ export abstract class XmlParentNode extends XmlNode {
 
 export class XmlElement extends XmlParentNode {
   /** @internal */
-  prefix: string;
+  declare prefix: string;
   /** @internal */
-  readonly local: string;
+  declare readonly local: string;
   /** @internal */
-  namespace: string;
-  /** @internal */
-  attributes: XmlAttribute[] = [];
+  declare namespace: string;
+  /** @internal Replaced, never changed: elements without attributes share one list. */
+  declare attributes: readonly XmlAttribute[];
   /** Written as `<a />` rather than `<a></a>` when there is nothing inside. */
-  IsEmpty = true;
+  declare IsEmpty: boolean;
 
   /** @internal */
   constructor(owner: XmlDocument | null, prefix: string, local: string, namespace: string) {
@@ -311,6 +323,8 @@ export class XmlElement extends XmlParentNode {
     this.prefix = prefix;
     this.local = local;
     this.namespace = namespace;
+    this.attributes = noAttributes;
+    this.IsEmpty = true;
   }
 
   get NodeType(): XmlNodeType {
@@ -385,7 +399,7 @@ export class XmlElement extends XmlParentNode {
     const old = this.GetAttributeNode(attribute.LocalName, attribute.NamespaceURI);
     if (old !== null) this.RemoveAttributeNode(old);
     attribute.parent = this;
-    this.attributes.push(attribute);
+    this.attributes = [...this.attributes, attribute];
     this.changed();
     return old;
   }
@@ -404,7 +418,7 @@ export class XmlElement extends XmlParentNode {
 
   RemoveAllAttributes(): void {
     for (const attribute of this.attributes) attribute.parent = null;
-    this.attributes = [];
+    this.attributes = noAttributes;
     this.changed();
   }
 
@@ -431,15 +445,17 @@ export class XmlElement extends XmlParentNode {
   }
 }
 
+const noAttributes: readonly XmlAttribute[] = [];
+
 export class XmlAttribute extends XmlNode {
   /** @internal */
-  readonly prefix: string;
+  declare readonly prefix: string;
   /** @internal */
-  readonly local: string;
+  declare readonly local: string;
   /** @internal */
-  readonly namespace: string;
+  declare readonly namespace: string;
   /** @internal */
-  value: string;
+  declare value: string;
 
   /** @internal */
   constructor(
@@ -493,7 +509,7 @@ export class XmlAttribute extends XmlNode {
 /** Text, CDATA sections and comments. */
 export abstract class XmlCharacterData extends XmlNode {
   /** @internal */
-  data: string;
+  declare data: string;
 
   /** @internal */
   constructor(owner: XmlDocument | null, data: string) {

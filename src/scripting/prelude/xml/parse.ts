@@ -2,24 +2,23 @@
  * Reads XML text and tells a builder what it finds, in one pass. Well-formed or refused: a document
  * type is refused unread, so there are no entities to expand and nothing to fetch.
  *
- * Written around `indexOf` and sticky expressions, because in the sandbox's interpreter a loop over
- * characters costs some fifty times as much.
+ * Written for the sandbox's interpreter, where a loop over characters costs some fifty times as much
+ * as in a compiled engine: `indexOf` finds the tags, names are checked once each, and variables of
+ * one function take the place of an object's members.
  */
 import { limits } from "../../contract.ts";
 import { XmlException } from "../errors.ts";
-import { expandReferences, requireLegal } from "./characters.ts";
+import { readAttribute, readLines, readText } from "./characters.ts";
 import {
   isDeclaration,
   qualifiedNameSource,
-  splitName,
+  requireName,
   xmlNamespace,
   xmlnsNamespace,
+  type QualifiedName,
 } from "./names.ts";
 
-export interface ParsedAttribute {
-  readonly name: string;
-  readonly prefix: string;
-  readonly local: string;
+export interface ParsedAttribute extends QualifiedName {
   readonly namespace: string;
   readonly value: string;
 }
@@ -27,7 +26,7 @@ export interface ParsedAttribute {
 export interface XmlBuilder {
   declaration(version: string, encoding: string, standalone: string): void;
   startElement(
-    name: string,
+    name: QualifiedName,
     namespace: string,
     attributes: readonly ParsedAttribute[],
     isEmpty: boolean,
@@ -45,16 +44,16 @@ export type Scope = { [prefix: string]: string };
 export const outermostScope = (): Scope =>
   Object.assign(Object.create(null) as Scope, { "": "", xml: xmlNamespace });
 
-interface Open {
-  readonly name: string;
-  readonly scope: Scope;
+export interface ParseOptions {
+  /** Content of an element, with what is declared around it; any number of roots, and text. */
+  readonly fragmentIn?: Scope;
 }
 
-const tagStart = new RegExp(`<(${qualifiedNameSource})`, "y");
-const attribute = new RegExp(
+const attributeStart = new RegExp(
   `[ \\t\\r\\n]+(${qualifiedNameSource})[ \\t\\r\\n]*=[ \\t\\r\\n]*(?:"([^<"]*)"|'([^<']*)')`,
   "y",
 );
+const tagName = /[^ \t\r\n/>]+/y;
 const tagEnd = /[ \t\r\n]*(\/?)>/y;
 const closeEnd = /[ \t\r\n]*>/y;
 const declaration =
@@ -62,216 +61,200 @@ const declaration =
 const instruction = new RegExp(`<\\?(${qualifiedNameSource})(?:[ \\t\\r\\n]+|(?=\\?>))`, "y");
 const blank = /^[ \t\r\n]*$/;
 
-export interface ParseOptions {
-  /** Content of an element, with what is declared around it; any number of roots, and text. */
-  readonly fragmentIn?: Scope;
-}
+const slash = 47;
+const greater = 62;
 
 export function parse(source: string, builder: XmlBuilder, options: ParseOptions = {}): void {
   if (source.length > limits.xmlLength) {
     throw new XmlException(`The text is longer than ${limits.xmlLength} characters.`);
   }
-  new Parser(requireLegal(source), builder, options.fragmentIn).run();
-}
+  const isFragment = options.fragmentIn !== undefined;
+  const names = new Map<string, QualifiedName>();
+  const openNames: string[] = [];
+  const openScopes: Scope[] = [];
+  let scope = options.fragmentIn ?? outermostScope();
+  let depth = 0;
+  let roots = 0;
+  let at = 0;
 
-class Parser {
-  readonly #text: string;
-  readonly #builder: XmlBuilder;
-  readonly #isFragment: boolean;
-  readonly #outermost: Scope;
-  readonly #open: Open[] = [];
-  #at = 0;
-  #roots = 0;
-
-  constructor(text: string, builder: XmlBuilder, fragmentIn: Scope | undefined) {
-    this.#text = text;
-    this.#builder = builder;
-    this.#isFragment = fragmentIn !== undefined;
-    this.#outermost = fragmentIn ?? outermostScope();
-  }
-
-  run(): void {
-    const text = this.#text;
-    if (!this.#isFragment) this.#prolog();
-    while (this.#at < text.length) {
-      const tag = text.indexOf("<", this.#at);
-      if (tag !== this.#at) this.#characters(text.slice(this.#at, tag === -1 ? undefined : tag));
-      if (tag === -1) break;
-      this.#at = tag;
-      this.#markup(text.charCodeAt(tag + 1));
+  const wrong = (message: string): XmlException => {
+    const before = source.slice(0, at);
+    const line = before.split("\n").length;
+    return new XmlException(`${message} Line ${line}, position ${at - before.lastIndexOf("\n")}.`);
+  };
+  const match = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(source);
+    if (found !== null) at = pattern.lastIndex;
+    return found;
+  };
+  /** What stands between the opening, which is here, and the end; goes behind the end. */
+  const until = (openingLength: number, end: string): string => {
+    const from = at + openingLength;
+    const to = source.indexOf(end, from);
+    if (to === -1) throw wrong(`'${end}' is missing.`);
+    at = to + end.length;
+    return source.slice(from, to);
+  };
+  const nameOf = (text: string): QualifiedName => {
+    let name = names.get(text);
+    if (name === undefined) {
+      name = requireName(text);
+      names.set(text, name);
     }
-    const unclosed = this.#open.at(-1);
-    if (unclosed !== undefined) throw this.#wrong(`'${unclosed.name}' is not closed.`);
-    if (!this.#isFragment && this.#roots !== 1) throw this.#wrong("Root element is missing.");
-  }
+    return name;
+  };
+  const namespaceOf = (prefix: string): string => {
+    const namespace = prefix === "xmlns" ? undefined : scope[prefix];
+    if (namespace === undefined) throw wrong(`'${prefix}' is an undeclared prefix.`);
+    return namespace;
+  };
 
-  #prolog(): void {
-    // A byte order mark is not part of the document; services send it all the same.
-    if (this.#text.charCodeAt(0) === 0xfeff) this.#at = 1;
-    if (!/^<\?xml[ \t\r\n]/.test(this.#text.slice(this.#at, this.#at + 6))) return;
-    const found = this.#match(declaration);
-    if (found === null) throw this.#wrong("The XML declaration is not valid.");
-    this.#builder.declaration(
-      found[1] ?? found[2] ?? "1.0",
-      found[3] ?? found[4] ?? "",
-      found[5] ?? found[6] ?? "",
-    );
-  }
-
-  #characters(raw: string): void {
+  const characters = (end: number): void => {
+    const raw = source.slice(at, end);
     const isBlank = raw.charCodeAt(0) <= 32 && blank.test(raw);
-    if (this.#open.length === 0 && !this.#isFragment) {
-      if (!isBlank) throw this.#wrong("Data at the root level is invalid.");
-    } else {
-      if (raw.includes("]]>")) throw this.#wrong("']]>' cannot stand in text.");
-      this.#builder.text(expandReferences(withPlainLines(raw)), isBlank);
-    }
-    this.#at += raw.length;
-  }
+    if (depth > 0 || isFragment) builder.text(readText(raw), isBlank);
+    else if (!isBlank) throw wrong("Data at the root level is invalid.");
+    at = end;
+  };
 
-  #markup(next: number): void {
-    if (next === 47 /* / */) this.#closeTag();
-    else if (next === 33 /* ! */) this.#bang();
-    else if (next === 63 /* ? */) this.#instruction();
-    else this.#openTag();
-  }
-
-  #openTag(): void {
-    const name = this.#match(tagStart)?.[1];
-    if (name === undefined) throw this.#wrong("'<' does not start a tag.");
-    if (this.#open.length === 0 && !this.#isFragment && this.#roots > 0) {
-      throw this.#wrong("There are multiple root elements.");
-    }
-    if (this.#open.length >= limits.xmlDepth) {
-      throw this.#wrong(`Elements are nested deeper than ${limits.xmlDepth}.`);
-    }
-    const raw: [string, string][] = [];
-    for (let found = this.#match(attribute); found !== null; found = this.#match(attribute)) {
-      raw.push([found[1]!, attributeValue(found[2] ?? found[3] ?? "")]);
-    }
-    const end = this.#match(tagEnd);
-    if (end === null) throw this.#wrong(`The tag of '${name}' is not well-formed.`);
-    const outer = this.#open.at(-1)?.scope ?? this.#outermost;
-    const scope = this.#declare(outer, raw);
-    const isEmpty = end[1] === "/";
-    const namespace = this.#namespace(scope, splitName(name).prefix);
-    this.#builder.startElement(name, namespace, this.#attributes(scope, raw), isEmpty);
-    if (this.#open.length === 0) this.#roots += 1;
-    if (isEmpty) this.#builder.endElement();
-    else this.#open.push({ name, scope });
-  }
-
-  #declare(outer: Scope, attributes: readonly [string, string][]): Scope {
-    let scope = outer;
-    for (const [name, value] of attributes) {
-      if (!name.startsWith("xmlns")) continue;
-      const { prefix, local } = splitName(name);
+  const declare = (attributes: readonly (readonly [QualifiedName, string])[]): void => {
+    const outer = scope;
+    for (const [{ prefix, local }, value] of attributes) {
       if (!isDeclaration(prefix, local)) continue;
       const declared = prefix === "" ? "" : local;
-      if (!mayDeclare(declared, value)) throw this.#wrong(`'${name}' declares what it may not.`);
+      if (!mayDeclare(declared, value)) throw wrong(`'${declared}' cannot be declared like that.`);
       if (scope === outer) scope = Object.create(outer) as Scope;
       scope[declared] = value;
     }
-    return scope;
-  }
-
-  #attributes(scope: Scope, raw: readonly [string, string][]): ParsedAttribute[] {
-    if (raw.length === 0) return [];
+  };
+  const resolve = (
+    attributes: readonly (readonly [QualifiedName, string])[],
+  ): ParsedAttribute[] => {
     const seen = new Set<string>();
-    return raw.map(([name, value]) => {
-      const { prefix, local } = splitName(name);
+    return attributes.map(([{ prefix, local }, value]) => {
       const namespace = isDeclaration(prefix, local)
         ? xmlnsNamespace
         : prefix === ""
           ? ""
-          : this.#namespace(scope, prefix);
+          : namespaceOf(prefix);
       const expanded = `${namespace} ${local}`;
-      if (seen.has(expanded)) throw this.#wrong(`'${name}' is a duplicate attribute name.`);
+      if (seen.has(expanded)) throw wrong(`'${local}' is a duplicate attribute name.`);
       seen.add(expanded);
-      return { name, prefix, local, namespace, value };
+      return { prefix, local, namespace, value };
     });
-  }
+  };
 
-  #namespace(scope: Scope, prefix: string): string {
-    const namespace = prefix === "xmlns" ? undefined : scope[prefix];
-    if (namespace === undefined) throw this.#wrong(`'${prefix}' is an undeclared prefix.`);
-    return namespace;
-  }
-
-  #closeTag(): void {
-    const open = this.#open.pop();
-    if (open === undefined || !this.#text.startsWith(open.name, this.#at + 2)) {
-      throw this.#wrong("An end tag does not match its start tag.");
+  const openTag = (): void => {
+    if (depth === 0 && !isFragment && roots > 0) throw wrong("There are multiple root elements.");
+    if (depth >= limits.xmlDepth) {
+      throw wrong(`Elements are nested deeper than ${limits.xmlDepth}.`);
     }
-    this.#at += 2 + open.name.length;
-    if (this.#match(closeEnd) === null) {
-      throw this.#wrong("An end tag does not match its start tag.");
-    }
-    this.#builder.endElement();
-  }
-
-  #bang(): void {
-    if (this.#text.startsWith("<!--", this.#at)) {
-      const data = this.#until("<!--", "-->");
-      if (data.includes("--") || data.endsWith("-")) {
-        throw this.#wrong("'--' cannot stand in a comment.");
-      }
-      this.#builder.comment(withPlainLines(data));
-    } else if (this.#text.startsWith("<![CDATA[", this.#at)) {
-      if (this.#open.length === 0 && !this.#isFragment) {
-        throw this.#wrong("Data at the root level is invalid.");
-      }
-      this.#builder.cdata(withPlainLines(this.#until("<![CDATA[", "]]>")));
+    at += 1;
+    const text = match(tagName)?.[0];
+    if (text === undefined) throw wrong("'<' does not start a tag.");
+    const name = nameOf(text);
+    const outer = scope;
+    let attributes: ParsedAttribute[] = none;
+    let isEmpty = false;
+    if (source.charCodeAt(at) === greater) {
+      at += 1;
     } else {
-      throw this.#wrong("A document type is not accepted.");
+      const raw: [QualifiedName, string][] = [];
+      for (let found = match(attributeStart); found !== null; found = match(attributeStart)) {
+        raw.push([nameOf(found[1]!), readAttribute(found[2] ?? found[3] ?? "")]);
+      }
+      const end = match(tagEnd);
+      if (end === null) throw wrong(`The tag of '${text}' is not well-formed.`);
+      isEmpty = end[1] === "/";
+      if (raw.length > 0) {
+        declare(raw);
+        attributes = resolve(raw);
+      }
     }
-  }
+    builder.startElement(name, namespaceOf(name.prefix), attributes, isEmpty);
+    if (depth === 0) roots += 1;
+    if (isEmpty) {
+      builder.endElement();
+      scope = outer;
+    } else {
+      openNames.push(text);
+      openScopes.push(outer);
+      depth += 1;
+    }
+  };
 
-  #instruction(): void {
-    const start = this.#at;
-    const found = this.#match(instruction);
+  const closeTag = (): void => {
+    const name = openNames.pop();
+    const mismatch = "An end tag does not match its start tag.";
+    if (name === undefined || !source.startsWith(name, at + 2)) throw wrong(mismatch);
+    at += 2 + name.length;
+    if (source.charCodeAt(at) === greater) at += 1;
+    else if (match(closeEnd) === null) throw wrong(mismatch);
+    scope = openScopes.pop()!;
+    depth -= 1;
+    builder.endElement();
+  };
+
+  const special = (): void => {
+    if (source.startsWith("<!--", at)) {
+      const data = until(4, "-->");
+      if (data.includes("--") || data.endsWith("-")) throw wrong("'--' cannot stand in a comment.");
+      builder.comment(readLines(data));
+    } else if (source.startsWith("<![CDATA[", at)) {
+      if (depth === 0 && !isFragment) throw wrong("Data at the root level is invalid.");
+      builder.cdata(readLines(until(9, "]]>")));
+    } else {
+      throw wrong("A document type is not accepted.");
+    }
+  };
+
+  const processingInstruction = (): void => {
+    const start = at;
+    const found = match(instruction);
     const target = found?.[1];
     if (found === null || target === undefined || target.includes(":") || /^xml$/i.test(target)) {
-      throw this.#wrong("A processing instruction is not well-formed.");
+      throw wrong("A processing instruction is not well-formed.");
     }
-    this.#at = start;
-    this.#builder.instruction(target, withPlainLines(this.#until(found[0], "?>")));
-  }
+    at = start;
+    builder.instruction(target, readLines(until(found[0].length, "?>")));
+  };
 
-  /** What stands between the opening, which is here, and the end; goes behind the end. */
-  #until(opening: string, end: string): string {
-    const from = this.#at + opening.length;
-    const to = this.#text.indexOf(end, from);
-    if (to === -1) throw this.#wrong(`'${end}' is missing.`);
-    this.#at = to + end.length;
-    return this.#text.slice(from, to);
-  }
-
-  #match(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text);
-    if (found !== null) this.#at = pattern.lastIndex;
-    return found;
-  }
-
-  #wrong(message: string): XmlException {
-    const before = this.#text.slice(0, this.#at);
-    const line = before.split("\n").length;
-    return new XmlException(
-      `${message} Line ${line}, position ${this.#at - before.lastIndexOf("\n")}.`,
+  const prolog = (): void => {
+    // A byte order mark is not part of the document; services send it all the same.
+    if (source.charCodeAt(0) === 0xfeff) at = 1;
+    if (!/^<\?xml[ \t\r\n]/.test(source.slice(at, at + 6))) return;
+    const found = match(declaration);
+    if (found === null) throw wrong("The XML declaration is not valid.");
+    builder.declaration(
+      found[1] ?? found[2] ?? "1.0",
+      found[3] ?? found[4] ?? "",
+      found[5] ?? found[6] ?? "",
     );
+  };
+
+  if (!isFragment) prolog();
+  const { length } = source;
+  while (at < length) {
+    const tag = source.indexOf("<", at);
+    if (tag !== at) characters(tag === -1 ? length : tag);
+    if (tag === -1) break;
+    const next = source.charCodeAt(tag + 1);
+    if (next === slash) closeTag();
+    else if (next === 33 /* ! */) special();
+    else if (next === 63 /* ? */) processingInstruction();
+    else openTag();
   }
+  if (depth > 0) throw wrong(`'${openNames.at(-1)}' is not closed.`);
+  if (!isFragment && roots !== 1) throw wrong("Root element is missing.");
 }
+
+const none: ParsedAttribute[] = [];
 
 function mayDeclare(prefix: string, namespace: string): boolean {
   if (prefix === "xml") return namespace === xmlNamespace;
-  if (prefix === "xmlns" || namespace === xmlNamespace || namespace === xmlnsNamespace)
+  if (prefix === "xmlns" || namespace === xmlNamespace || namespace === xmlnsNamespace) {
     return false;
+  }
   return prefix === "" || namespace !== "";
 }
-
-const withPlainLines = (text: string): string =>
-  text.includes("\r") ? text.replaceAll(/\r\n?/g, "\n") : text;
-
-const attributeValue = (raw: string): string =>
-  expandReferences(/[\t\r\n]/.test(raw) ? raw.replaceAll(/\r\n|[\t\r\n]/g, " ") : raw);

@@ -10,72 +10,88 @@ import { outermostScope, type Scope } from "./parse.ts";
 
 export function outerXml(node: XmlNode): string {
   if (node.NodeType === "Document" || node.NodeType === "DocumentFragment") return innerXml(node);
-  return requireLegal(written([node]));
+  const parts: string[] = [];
+  write(node, parts);
+  return requireLegal(parts.join(""));
 }
 
 export function innerXml(node: XmlNode): string {
-  const children: XmlNode[] = [];
-  for (let child = node.first; child !== null; child = child.next) children.push(child);
-  return requireLegal(written(children));
-}
-
-interface Pending {
-  readonly node: XmlNode | null;
-  readonly scope: Scope;
-  readonly end: string;
-}
-
-function written(nodes: readonly XmlNode[]): string {
   const parts: string[] = [];
-  const pending: Pending[] = nodes
-    .map((node) => ({ node, scope: outermostScope(), end: "" }))
-    .toReversed();
-  for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
-    const { node, scope, end } = item;
-    if (node === null) parts.push(end);
-    else if (node.NodeType === "Element") startElement(node as XmlElement, scope, parts, pending);
-    else parts.push(leaf(node));
-  }
-  return parts.join("");
+  for (let child = node.first; child !== null; child = child.next) write(child, parts);
+  return requireLegal(parts.join(""));
 }
 
-function startElement(
-  element: XmlElement,
-  outer: Scope,
-  parts: string[],
-  pending: Pending[],
-): void {
-  const { name, attributes, scope } = startTag(element, outer, pending.length);
-  const isEmpty = element.first === null && element.IsEmpty;
-  parts.push(`<${name}${attributes}${isEmpty ? " />" : ">"}`);
-  if (isEmpty) return;
-  pending.push({ node: null, scope, end: `</${name}>` });
-  for (let child = element.last; child !== null; child = child.previous) {
-    pending.push({ node: child, scope, end: "" });
+function write(root: XmlNode, parts: string[]): void {
+  const ends: string[] = [];
+  const scopes: Scope[] = [outermostScope()];
+  let node = root;
+  for (;;) {
+    if (node.NodeType === "Element") {
+      const element = node as XmlElement;
+      const tag = startTag(element, scopes[ends.length]!, ends.length);
+      if (element.first !== null) {
+        parts.push(`<${tag.name}${tag.attributes}>`);
+        ends.push(`</${tag.name}>`);
+        scopes[ends.length] = tag.scope;
+        node = element.first;
+        continue;
+      }
+      parts.push(`<${tag.name}${tag.attributes}${element.IsEmpty ? " />" : `></${tag.name}>`}`);
+    } else {
+      parts.push(leaf(node));
+    }
+    while (node !== root && node.next === null) {
+      node = node.parent!;
+      parts.push(ends.pop()!);
+    }
+    if (node === root) return;
+    node = node.next!;
   }
 }
 
-function startTag(element: XmlElement, outer: Scope, depth: number) {
+interface StartTag {
+  readonly name: string;
+  readonly attributes: string;
+  readonly scope: Scope;
+}
+
+function startTag(element: XmlElement, outer: Scope, depth: number): StartTag {
   // A prefix without a namespace cannot be written.
   const prefix = element.namespace === "" ? "" : element.prefix;
   const name = prefix === "" ? element.local : `${prefix}:${element.local}`;
-  if (element.attributes.length === 0 && outer[prefix] === element.namespace) {
-    return { name, attributes: "", scope: outer };
+  const { attributes } = element;
+  if (outer[prefix] === element.namespace && attributes.every((one) => isAtHome(one, outer))) {
+    let text = "";
+    for (const one of attributes) text += ` ${one.Name}="${escapeAttribute(one.value)}"`;
+    return { name, attributes: text, scope: outer };
   }
+  return declaringTag(element, prefix, name, outer, depth);
+}
+
+/** Can be written as it stands, with nothing declared. */
+const isAtHome = ({ prefix, local, namespace }: XmlAttribute, scope: Scope): boolean =>
+  prefix === "" ? namespace === "" && local !== "xmlns" : scope[prefix] === namespace;
+
+function declaringTag(
+  element: XmlElement,
+  prefix: string,
+  name: string,
+  outer: Scope,
+  depth: number,
+): StartTag {
   const scope = Object.create(outer) as Scope;
   const declared = new Map<string, string>();
-  const declare = (declaredPrefix: string, namespace: string) => {
-    scope[declaredPrefix] = namespace;
-    declared.set(declaredPrefix, namespace);
-  };
-
   for (const attribute of element.attributes) {
     if (!isDeclaration(attribute.prefix, attribute.local)) continue;
     const own = attribute.prefix === "" ? "" : attribute.local;
     if (own === "xml" || (own !== "" && attribute.value === "")) continue;
-    declare(own, attribute.value);
+    scope[own] = attribute.value;
+    declared.set(own, attribute.value);
   }
-  if (scope[prefix] !== element.namespace) declare(prefix, element.namespace);
+  if (scope[prefix] !== element.namespace) {
+    scope[prefix] = element.namespace;
+    declared.set(prefix, element.namespace);
+  }
   const plain = element.attributes
     .filter((attribute) => !isDeclaration(attribute.prefix, attribute.local))
     .map((attribute) => {
@@ -83,25 +99,11 @@ function startTag(element: XmlElement, outer: Scope, depth: number) {
       const full = own === "" ? attribute.local : `${own}:${attribute.local}`;
       return ` ${full}="${escapeAttribute(attribute.value)}"`;
     });
-  return { name, attributes: `${declarations(element, declared)}${plain.join("")}`, scope };
-}
-
-/** In the place and order the script gave them, then those that had to be added. */
-function declarations(element: XmlElement, declared: ReadonlyMap<string, string>): string {
-  const order = new Set<string>();
-  for (const attribute of element.attributes) {
-    if (isDeclaration(attribute.prefix, attribute.local)) {
-      order.add(attribute.prefix === "" ? "" : attribute.local);
-    }
-  }
-  for (const prefix of declared.keys()) order.add(prefix);
-  return [...order]
-    .filter((prefix) => declared.has(prefix))
-    .map((prefix) => {
-      const name = prefix === "" ? "xmlns" : `xmlns:${prefix}`;
-      return ` ${name}="${escapeAttribute(declared.get(prefix) ?? "")}"`;
-    })
-    .join("");
+  const declarations = [...declared].map(([own, namespace]) => {
+    const full = own === "" ? "xmlns" : `xmlns:${own}`;
+    return ` ${full}="${escapeAttribute(namespace)}"`;
+  });
+  return { name, attributes: [...declarations, ...plain].join(""), scope };
 }
 
 function attributePrefix(

@@ -7,8 +7,15 @@ import { callFunction, type CallContext } from "./functions.ts";
 import type { Expression, NodeTest, Step } from "./syntax.ts";
 import { compare, toBoolean, toNumber, type XPathValue } from "./values.ts";
 
-export interface EvaluationContext extends CallContext {
+/** What stays the same throughout one evaluation. */
+export interface Evaluation {
   readonly namespaces: NamespaceMap | null | undefined;
+  /** Each step's test with its prefix resolved, once it was needed. */
+  readonly tests: Map<Step, Test>;
+}
+
+export interface EvaluationContext extends CallContext {
+  readonly evaluation: Evaluation;
 }
 
 export function evaluate(expression: Expression, context: EvaluationContext): XPathValue {
@@ -94,7 +101,7 @@ function path(
  * passed, the rest of it has been passed too: the whole step visits every node once.
  */
 function gathered(from: readonly XmlNode[], step: Step, context: EvaluationContext): XmlNode[] {
-  const fits = nodeTest(step, context);
+  const fits = testOf(step, context);
   const found: XmlNode[] = [];
   if (from.length === 1 || keepsOrder(step.axis)) {
     for (const node of from) {
@@ -118,15 +125,14 @@ function gathered(from: readonly XmlNode[], step: Step, context: EvaluationConte
       });
     }
   }
-  return step.predicates.reduce<XmlNode[]>(
-    (left, predicate) => filtered(left, predicate, context),
-    found,
-  );
+  let left = found;
+  for (const predicate of step.predicates) left = filtered(left, predicate, context);
+  return left;
 }
 
 /** Predicates that count do so per context node, in the order of the axis. */
 function counted(from: readonly XmlNode[], step: Step, context: EvaluationContext): XmlNode[] {
-  const fits = nodeTest(step, context);
+  const fits = testOf(step, context);
   const [first] = step.predicates;
   // `[1]` needs no more than the first one.
   const enough = first?.kind === "number" ? Math.max(first.value, 0) : Number.POSITIVE_INFINITY;
@@ -146,10 +152,11 @@ function counted(from: readonly XmlNode[], step: Step, context: EvaluationContex
 function filtered(
   nodes: readonly XmlNode[],
   predicate: Expression,
-  { namespaces }: EvaluationContext,
+  { evaluation }: EvaluationContext,
 ): XmlNode[] {
+  const size = nodes.length;
   return nodes.filter((node, i) => {
-    const value = evaluate(predicate, { node, position: i + 1, size: nodes.length, namespaces });
+    const value = evaluate(predicate, { node, position: i + 1, size, evaluation });
     return typeof value === "number" ? value === i + 1 : toBoolean(value);
   });
 }
@@ -166,7 +173,16 @@ const typeTests: Readonly<Record<Exclude<NodeTest["kind"], "name">, Test>> = {
   "processing-instruction": ({ NodeType }) => NodeType === "ProcessingInstruction",
 };
 
-function nodeTest({ axis, test }: Step, { namespaces }: EvaluationContext): Test {
+function testOf(step: Step, { evaluation }: EvaluationContext): Test {
+  let test = evaluation.tests.get(step);
+  if (test === undefined) {
+    test = nodeTest(step, evaluation);
+    evaluation.tests.set(step, test);
+  }
+  return test;
+}
+
+function nodeTest({ axis, test }: Step, { namespaces }: Evaluation): Test {
   if (test.kind !== "name") return typeTests[test.kind];
   const principal = axis === "attribute" ? "Attribute" : "Element";
   const { prefix, local } = test;
@@ -176,8 +192,8 @@ function nodeTest({ axis, test }: Step, { namespaces }: EvaluationContext): Test
     throw new XPathException(`Namespace prefix '${prefix}' is not defined.`);
   }
   return (node) =>
-    node.NodeType === principal &&
     (local === "" || node.LocalName === local) &&
+    node.NodeType === principal &&
     node.NamespaceURI === namespace;
 }
 

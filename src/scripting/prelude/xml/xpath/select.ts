@@ -19,7 +19,12 @@ export function evaluateXPath(
   xpath: string,
   namespaces: NamespaceMap | null | undefined,
 ): XPathResult {
-  return evaluate(expressionOf(textFrom(xpath)), { node, position: 1, size: 1, namespaces });
+  return evaluate(expressionOf(textFrom(xpath)), {
+    node,
+    position: 1,
+    size: 1,
+    evaluation: { namespaces, tests: new Map() },
+  });
 }
 
 export function selectNodes(
