@@ -17,10 +17,10 @@ export interface MappingSource {
   readonly location: string;
 }
 
-/** A helper or mapping that is referred to and not published (yet). */
+/** A helper or mapping that is referred to and is not published (yet), or cannot be used (yet). */
 export class UnresolvedMapping extends ScriptSyntaxError {}
 
-/** Undefined when no such component is published. */
+/** Undefined when no such component is published. The same object for as long as it is the same. */
 export type FindMapping = (reference: Reference) => Promise<MappingSource | undefined>;
 
 export interface ResolvedScript {
@@ -32,46 +32,72 @@ export interface ResolvedScript {
   readonly warnings: readonly string[];
 }
 
-export function createScriptResolver(findMapping: FindMapping) {
-  const modules = new LRUCache<string, ReturnType<typeof toModule>>({ max: 5000 });
-  const module = (code: string, location: string) => {
-    const id = `${location}\n${code}`;
+/** Throws `ScriptSyntaxError`. */
+export type ResolveScript = (
+  script: ScriptCode,
+  owner: readonly Reference[],
+) => Promise<ResolvedScript>;
+
+export function createScriptResolver(findMapping: FindMapping): ResolveScript {
+  const modules = new LRUCache<string, ScriptModule>({ max: 5000 });
+  const toKnownModule = (code: string, location: string, language?: string): ScriptModule => {
+    const id = `${language ?? ""}\n${location}\n${code}`;
     let made = modules.get(id);
-    if (made === undefined) modules.set(id, (made = toModule(code, { location })));
+    if (made === undefined) modules.set(id, (made = toModule(code, { location, language })));
     return made;
   };
 
-  const need = async (reference: Reference, what: string): Promise<MappingSource> => {
+  // A definition's script is one object, so what was made of it is found by it: nothing is decoded,
+  // stripped or hashed again. References may name a range, so they are looked up each time.
+  const known = new WeakMap<object, { helpers: MappingSource[]; resolved: ResolvedScript }>();
+
+  const need = async (
+    reference: Reference,
+    what: string,
+    consumer: ScriptCode,
+  ): Promise<MappingSource> => {
     const found = await findMapping(reference);
     if (found !== undefined) return found;
     const { domain, flow, key, version } = reference;
     throw new UnresolvedMapping(
       `${what} component could not be resolved: ${domain}/${flow}/${key}/${version}. Publish it first.`,
-      key,
+      consumer.location,
     );
   };
 
-  const helperOf = async (reference: Reference): Promise<SandboxHelper> => {
-    const { name, code, location } = await need(reference, "Helper");
-    const { language, source } = module(code, location);
+  const toHelper = ({ name, code, location }: MappingSource, consumer: ScriptCode) => {
+    const { language, source } = toKnownModule(code, location);
     if (source !== undefined) return { name, source };
-    throw new ScriptSyntaxError(
-      `The helper '${name}' is written in ${language}, which a script cannot use here.`,
-      location,
+    throw new UnresolvedMapping(
+      `The helper '${name}' is written in ${languageNames[language]}, which a script cannot use. Write it in TypeScript.`,
+      consumer.location,
     );
   };
 
-  /** Throws `ScriptSyntaxError`. */
-  return async (script: ScriptCode, owner: readonly Reference[]): Promise<ResolvedScript> => {
-    const { code, location } =
-      script.ref === undefined ? script : await need(script.ref, "Referenced mapping");
-    const { language, source, warnings } = module(code, location);
-    if (source === undefined) return { language, sandbox: undefined, code, location, warnings };
-    const helpers: SandboxHelper[] = [];
-    for (const reference of union(owner, script.helpers)) helpers.push(await helperOf(reference));
+  return async (script, owner) => {
+    const body =
+      script.ref === undefined ? script : await need(script.ref, "Referenced mapping", script);
+    const { code, location } = body;
+    const language = script.ref === undefined ? script.language : undefined;
+    const before = known.get(body);
+    const made = before?.resolved ?? toKnownModule(code, location, language);
+    // Only the sandbox has helpers.
+    if (before?.resolved.sandbox === undefined && !("source" in made)) {
+      const { warnings } = made;
+      return { language: made.language, sandbox: undefined, code, location, warnings };
+    }
+    const found: MappingSource[] = [];
+    for (const reference of union(owner, script.helpers)) {
+      found.push(await need(reference, "Helper", script));
+    }
+    if (before !== undefined && isSame(before.helpers, found)) return before.resolved;
+    const { source = "", warnings } = toKnownModule(code, location, language);
+    const helpers = found.map((helper) => toHelper(helper, script));
     const id = contentHash(source, location, helpers);
     const sandbox = { id, source, name: location, helpers };
-    return { language, sandbox, code, location, warnings };
+    const resolved = { language: made.language, sandbox, code, location, warnings };
+    known.set(body, { helpers: found, resolved });
+    return resolved;
   };
 }
 

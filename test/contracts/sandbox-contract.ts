@@ -107,7 +107,7 @@ export function sandboxContract(name: string, open: () => Promise<OpenSandbox>):
         ["an emoji", "👩‍🚀", "👩‍🚀"],
         ["a zero character", "a\u0000b", "a\u0000b"],
         ["line separators", "\u2028\u2029", "\u2028\u2029"],
-        ["a large integer", 9007199254740993, 9007199254740992],
+        ["a large integer", Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
         ["a small number", 5e-324, 5e-324],
         ["a long text", "ü".repeat(200_000), "ü".repeat(200_000)],
         ["nothing", null, null],
@@ -461,12 +461,6 @@ export function sandboxContract(name: string, open: () => Promise<OpenSandbox>):
     });
 
     describe("logs", () => {
-      const logging = (rest: string) =>
-        aScript(
-          `import { ScriptBase } from "vnext:script";
-           export default class extends ScriptBase { Handler() { this.Log("Information", "one"); ${rest} } }`,
-        );
-
       test("come with the answer", async () => {
         const { logs } = await call(logging(`this.Log("Warning", "two");`));
 
@@ -571,6 +565,13 @@ export function sandboxContract(name: string, open: () => Promise<OpenSandbox>):
     });
   });
 }
+
+/** A handler that logs a line before anything else. */
+const logging = (rest: string) =>
+  aScript(
+    `import { ScriptBase } from "vnext:script";
+     export default class extends ScriptBase { Handler() { this.Log("Information", "one"); ${rest} } }`,
+  );
 
 function deep(levels: number): unknown {
   return levels === 0 ? [] : [deep(levels - 1)];

@@ -48,14 +48,14 @@ interface Found {
 }
 
 const path = "/api/v1/core/workflows/journey/instances";
-const pauseMs = 20;
+const pauseMs = 40;
 /** Above every timeout of the service: an answer that takes longer never comes. */
 const patienceMs = 40_000;
 
 export function startClients({ name, count, urls, steps, atEnd }: ClientOptions): Clients {
   const agent = new Agent({ headersTimeout: patienceMs, bodyTimeout: patienceMs });
   const asked: Asked[] = [];
-  let isStopping = false;
+  const stopping = new AbortController();
   let turn = 0;
 
   const send = async (method: "GET" | "POST" | "PATCH", at: string, body?: object) => {
@@ -100,13 +100,13 @@ export function startClients({ name, count, urls, steps, atEnd }: ClientOptions)
       });
       const isOpen = status === 0 || status === 503;
       if (!isOpen || !what.isKeyed) return { ...answer, entry };
-      await sleep(pauseMs * 5);
+      await sleep(pauseMs * 3);
     }
   };
 
   /** Until the instance rests with the field in its data; false when the client is told to stop. */
   const settled = async (instance: string, field: string) => {
-    while (!isStopping) {
+    while (!stopping.signal.aborted) {
       const { status, body } = await send("GET", `${path}/${instance}`);
       if (status === 200) {
         const { metadata, attributes = {} } = body as Found;
@@ -119,7 +119,7 @@ export function startClients({ name, count, urls, steps, atEnd }: ClientOptions)
   };
 
   const drive = async (client: number) => {
-    for (let round = client; !isStopping; round += 1) {
+    for (let round = client; !stopping.signal.aborted; round += 1) {
       if (urls().length === 0) {
         await sleep(pauseMs);
         continue;
@@ -151,11 +151,11 @@ export function startClients({ name, count, urls, steps, atEnd }: ClientOptions)
 
   const running = Array.from({ length: count }, (_, client) => drive(client));
   const stop = async () => {
-    isStopping = true;
+    stopping.abort();
     await Promise.all(running);
   };
   atEnd(async () => {
-    isStopping = true;
+    stopping.abort();
     await agent.destroy();
   });
   return { asked, stop };

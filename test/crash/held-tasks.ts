@@ -1,4 +1,5 @@
 /** A task `effect` in this process that reaches outside, and waits there until the test lets go. */
+import { once } from "node:events";
 import type { TaskHost } from "../../src/tasks/task-host.ts";
 
 export interface HeldTasks extends TaskHost {
@@ -10,13 +11,11 @@ export interface HeldTasks extends TaskHost {
 
 export function holdTasks(): HeldTasks {
   const begun: string[] = [];
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const release = new AbortController();
+  const released = once(release.signal, "abort");
   return {
     begun,
-    release,
+    release: () => release.abort(),
     isEffectful: ({ key }) => key === "effect",
     // Deaf to the signal, as a careless task may be.
     async run({ executionKey }) {

@@ -24,14 +24,28 @@ export async function auditOf(url: string): Promise<Finding[]> {
   }
 }
 
+/** One connection per database, kept while it is asked: polls ask often, and a login is expensive. */
+const connections = new Map<string, Promise<Client>>();
+
 export async function rowsOf<R>(url: string, sql: string, values: unknown[] = []): Promise<R[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql, values)).rows as R[];
-  } finally {
-    await client.end();
+  let connection = connections.get(url);
+  if (connection === undefined) {
+    connection = connect(url);
+    connections.set(url, connection);
   }
+  return (await (await connection).query(sql, values)).rows as R[];
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  const forget = () => void connections.delete(url);
+  // The database is dropped with the connection, or restarted under it.
+  client.on("error", forget).on("end", forget);
+  await client.connect().catch((error: unknown) => {
+    forget();
+    throw error;
+  });
+  return client;
 }
 
 /** Work somebody still has to do: jobs, and instances that are Busy. */

@@ -3,48 +3,75 @@
  * image of that moment back and goes on from there. So a call cannot leave anything to the next, not
  * even by breaking the engine, and it costs a copy of some hundred kilobytes instead of a new engine.
  *
- * Images are the same for all engines of one WebAssembly module: one worker evaluates, all use it.
+ * The image of a script holds only what differs from the image it was loaded on, which is the same for
+ * all scripts. Images fit all engines of one WebAssembly module: one thread evaluates, all use it.
  */
-import type { Engine } from "./engine.ts";
+import type { Address, Engine } from "./engine.ts";
 
 export interface MemoryImage {
-  /** The static data, from address 0. The stack lies between the two parts and is empty at rest. */
-  readonly low: Uint8Array;
-  readonly heap: Uint8Array;
+  /** Where the part of the memory ends that is in use. */
+  readonly end: Address;
+  /** Address and length of each piece. */
+  readonly pieces: Uint32Array;
+  /** The pieces' bytes, one after the other. */
+  readonly bytes: Uint8Array;
 }
 
 /** How the library is built; `checkLayout` notices when that changes. */
 const stackBytes = 5 * 1024 * 1024;
-/** What a resting engine may have written of its stack, counted from the heap downwards. */
+/** What a new engine may have written of its stack, counted from the heap downwards. */
 const usedStackBytes = 3 * 1024 * 1024;
-const block = 4096;
+const block = 1024;
 const zeros = Buffer.alloc(block);
 
+/** The static data lies below the stack, which is empty at rest and in no image. */
 const stackEnd = (engine: Engine) => engine.heapStart - stackBytes;
 
 /** Only for an engine that was new before what the image shall hold: the rest must still be zeros. */
 export function takeImage(engine: Engine): MemoryImage {
+  const end = usedEnd(engine.bytes());
+  const pieces = [0, stackEnd(engine), engine.heapStart, end - engine.heapStart];
+  return collect(engine, end, pieces);
+}
+
+/** What has changed in an engine since `base` was put into it; new before that, as above. */
+export function takeDifference(engine: Engine, base: MemoryImage): MemoryImage {
   const bytes = engine.bytes();
-  return {
-    low: shared(bytes.subarray(0, stackEnd(engine))),
-    heap: shared(bytes.subarray(engine.heapStart, usedEnd(bytes))),
-  };
+  const end = Math.max(usedEnd(bytes), base.end);
+  const pieces: number[] = [];
+  let from = 0;
+  for (const [address, length] of piecesOf(base)) {
+    addDifferences(pieces, bytes, address, base.bytes.subarray(from, from + length));
+    from += length;
+  }
+  if (end > base.end) pieces.push(base.end, end - base.end);
+  return collect(engine, end, pieces);
 }
 
 export function restoreImage(engine: Engine, image: MemoryImage): void {
-  const bytes = engine.bytes();
-  bytes.set(image.low, 0);
-  bytes.set(image.heap, engine.heapStart);
+  const memory = engine.bytes();
+  const { pieces, bytes } = image;
+  let from = 0;
+  for (let i = 0; i < pieces.length; i += 2) {
+    const length = pieces[i + 1]!;
+    memory.set(bytes.subarray(from, from + length), pieces[i]!);
+    from += length;
+  }
 }
 
-export const imageBytes = (image: MemoryImage): number =>
-  image.low.byteLength + image.heap.byteLength;
+/** A thread's own copy: copying from memory that is shared takes twice as long. */
+export const ownCopy = (image: MemoryImage): MemoryImage => ({
+  ...image,
+  bytes: new Uint8Array(image.bytes),
+});
+
+export const imageBytes = ({ pieces, bytes }: MemoryImage): number =>
+  pieces.byteLength + bytes.byteLength;
 
 /** What an image would not hold must be unused, or calls would see each other. */
 export function checkLayout(engine: Engine): void {
   const bytes = engine.bytes();
-  const from = stackEnd(engine);
-  for (let at = from; at < engine.heapStart - usedStackBytes; at += block) {
+  for (let at = stackEnd(engine); at < engine.heapStart - usedStackBytes; at += block) {
     if (!isZero(bytes, at)) {
       throw new Error(
         "The WebAssembly module has another memory layout than this sandbox expects.",
@@ -53,11 +80,51 @@ export function checkLayout(engine: Engine): void {
   }
 }
 
+function* piecesOf({ pieces }: MemoryImage): Generator<[Address, number]> {
+  for (let i = 0; i < pieces.length; i += 2) yield [pieces[i]!, pieces[i + 1]!];
+}
+
+/** Appends the stretches of `bytes` that differ from `before`, which stood at `address`. */
+function addDifferences(
+  pieces: number[],
+  bytes: Uint8Array,
+  address: Address,
+  before: Uint8Array,
+): void {
+  for (let at = 0; at < before.byteLength; at += block) {
+    const old = before.subarray(at, at + block);
+    const start = address + at;
+    if (Buffer.compare(old, bytes.subarray(start, start + old.byteLength)) === 0) continue;
+    const last = pieces.length - 2;
+    if (last >= 0 && pieces[last]! + pieces[last + 1]! === start) {
+      pieces[last + 1]! += old.byteLength;
+    } else {
+      pieces.push(start, old.byteLength);
+    }
+  }
+}
+
+function collect(engine: Engine, end: Address, pieces: readonly number[]): MemoryImage {
+  const memory = engine.bytes();
+  const total = pieces.reduce((sum, value, index) => (index % 2 === 1 ? sum + value : sum), 0);
+  const image = {
+    end,
+    pieces: Uint32Array.from(pieces),
+    bytes: new Uint8Array(new SharedArrayBuffer(total)),
+  };
+  let at = 0;
+  for (const [address, length] of piecesOf(image)) {
+    image.bytes.set(memory.subarray(address, address + length), at);
+    at += length;
+  }
+  return image;
+}
+
 /**
  * The allocator keeps a header behind the last block in use, so all that matters lies before the last
  * byte that is not zero.
  */
-function usedEnd(bytes: Uint8Array): number {
+function usedEnd(bytes: Uint8Array): Address {
   let end = bytes.byteLength;
   while (end > 0 && isZero(bytes, end - block)) end -= block;
   return end;
@@ -65,9 +132,3 @@ function usedEnd(bytes: Uint8Array): number {
 
 const isZero = (bytes: Uint8Array, at: number): boolean =>
   zeros.equals(bytes.subarray(at, at + block));
-
-function shared(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));
-  copy.set(bytes);
-  return copy;
-}

@@ -1,5 +1,4 @@
 /** What a script thread does with its engine: load a script, call a handler. One thing at a time. */
-import { randomBytes } from "node:crypto";
 import type { LogLine } from "../log-line.ts";
 import type { SandboxLimits, SandboxScript, ScriptPosition } from "../sandbox.ts";
 import {
@@ -15,10 +14,11 @@ import {
 import { collectLogs } from "./collect-logs.ts";
 import { openEngine, type Address, type Engine, type EngineParts } from "./engine.ts";
 import { LimitHit } from "./limit-hit.ts";
-import { restoreImage, takeImage, type MemoryImage } from "./memory-image.ts";
+import { ownCopy, restoreImage, takeDifference } from "./memory-image.ts";
 import type { LoadedBase, LoadedScript } from "./messages.ts";
 import { moduleLoader, noMoreModules, stopSignal } from "./module-loader.ts";
 import { bridgeModule, helperModule, scriptModule, stopModule } from "./module-names.ts";
+import { createSeeds } from "./random-seed.ts";
 import { hasOverflowed, markStack, stackMargin } from "./stack-mark.ts";
 import {
   callFunction,
@@ -65,11 +65,12 @@ export class ScriptEngine {
   readonly #parts: EngineParts;
   readonly #base: LoadedBase;
   readonly #prelude: Readonly<Record<string, string>>;
+  readonly #seed = createSeeds();
   #engine: Promise<Engine> | undefined;
 
   constructor(parts: EngineParts, base: LoadedBase, prelude: Readonly<Record<string, string>>) {
     this.#parts = parts;
-    this.#base = base;
+    this.#base = { ...base, image: ownCopy(base.image) };
     this.#prelude = prelude;
   }
 
@@ -90,8 +91,8 @@ export class ScriptEngine {
       try {
         const module = this.#evaluate(engine, script, allowance);
         if (engine.hasGrown() || hasOverflowed(engine, limits.stackBytes)) return undefined;
-        const image = takeImage(engine);
-        return image.heap.byteLength > mostImageBytes ? undefined : { image, module };
+        const image = takeDifference(engine, this.#base.image);
+        return image.bytes.byteLength > mostImageBytes ? undefined : { image, module };
       } catch {
         return undefined;
       }
@@ -130,8 +131,8 @@ export class ScriptEngine {
    */
   #check(engine: Engine, script: SandboxScript, allowance: Allowance): void {
     try {
-      const { image, context } = this.#base;
-      this.#begin(engine, image, script, allowance);
+      const { context } = this.#base;
+      this.#begin(engine, script, allowance);
       const modules = [
         stopModule,
         ...script.helpers.map((_, index) => helperModule(index)),
@@ -149,17 +150,19 @@ export class ScriptEngine {
   #enter(engine: Engine, call: HandlerCall): Address {
     const { script, loaded } = call;
     if (loaded === undefined) return this.#evaluate(engine, script, call);
-    this.#begin(engine, loaded.image, script, call);
+    this.#begin(engine, script, call, loaded);
     return loaded.module;
   }
 
   #begin(
     engine: Engine,
-    image: MemoryImage,
     script: SandboxScript,
     { limits, isStopped, logs }: Allowance,
+    loaded?: LoadedScript,
   ): void {
+    const { image, runtime } = this.#base;
     restoreImage(engine, image);
+    if (loaded !== undefined) restoreImage(engine, loaded.image);
     const deadline = performance.now() + limits.timeMs;
     engine.callbacks = {
       shouldInterrupt() {
@@ -167,17 +170,19 @@ export class ScriptEngine {
         if (isStopped()) throw new LimitHit("aborted");
       },
       called: collectLogs(engine, logs),
-      ...moduleLoader(engine, this.#prelude, script),
+      ...(loaded === undefined
+        ? moduleLoader(engine, this.#prelude, script)
+        : noMoreModules(engine)),
     };
-    engine.js.QTS_RuntimeSetMaxStackSize(this.#base.runtime, limits.stackBytes + stackMargin);
+    engine.js.QTS_RuntimeSetMaxStackSize(runtime, limits.stackBytes + stackMargin);
     markStack(engine, limits.stackBytes);
-    limitMemory(engine, image, limits.memoryBytes);
+    limitMemory(engine, (loaded?.image ?? image).end, limits.memoryBytes);
   }
 
   /** Runs the top levels of the helpers and of the script. */
   #evaluate(engine: Engine, script: SandboxScript, allowance: Allowance): Address {
-    const { image, context, expose } = this.#base;
-    this.#begin(engine, image, script, allowance);
+    const { context, expose } = this.#base;
+    this.#begin(engine, script, allowance);
     for (const index of script.helpers.keys()) {
       callFunction(engine, context, expose, this.#exportsOf(engine, script, helperModule(index)));
     }
@@ -209,7 +214,7 @@ export class ScriptEngine {
   #run(engine: Engine, module: Address, { script, handler, args, limits }: HandlerCall): string {
     const { context, runtime, start, outcome } = this.#base;
     engine.callbacks = { ...engine.callbacks, ...noMoreModules(engine) };
-    const texts = [handler, args, `${limits.outputBytes}`, randomBytes(16).toString("hex")];
+    const texts = [handler, args, `${limits.outputBytes}`, this.#seed()];
     const given = texts.map((text) => newText(engine, context, text));
     callFunction(engine, context, start, module, ...given);
     for (;;) {
@@ -265,9 +270,8 @@ function isJson(text: string): boolean {
   }
 }
 
-function limitMemory(engine: Engine, image: MemoryImage, memoryBytes: number): void {
+function limitMemory(engine: Engine, used: Address, memoryBytes: number): void {
   const size = engine.bytes().byteLength;
-  const used = engine.heapStart + image.heap.byteLength;
   engine.memoryCeiling = Math.max(used + memoryBytes, size);
   // An engine starts with more memory than a small limit allows: a block nobody uses takes the rest.
   const ballast = size - used - memoryBytes;

@@ -111,6 +111,7 @@ export function parse(source: string, builder: XmlBuilder, options: ParseOptions
   };
 
   const characters = (end: number): void => {
+    if (end === at) return;
     const raw = source.slice(at, end);
     const isBlank = raw.charCodeAt(0) <= 32 && blank.test(raw);
     if (depth > 0 || isFragment) builder.text(readText(raw), isBlank);
@@ -234,10 +235,9 @@ export function parse(source: string, builder: XmlBuilder, options: ParseOptions
   };
 
   if (!isFragment) prolog();
-  const { length } = source;
-  while (at < length) {
+  for (;;) {
     const tag = source.indexOf("<", at);
-    if (tag !== at) characters(tag === -1 ? length : tag);
+    if (tag !== at) characters(tag === -1 ? source.length : tag);
     if (tag === -1) break;
     const next = source.charCodeAt(tag + 1);
     if (next === slash) closeTag();
