@@ -8,6 +8,7 @@
 import { asyncLatency } from "./async-latency.ts";
 import { lists } from "./lists.ts";
 import { reads } from "./reads.ts";
+import { scripts } from "./scripts.ts";
 import { publishWorkload, startSubject, type Subject } from "./subject.ts";
 import { syncTransitions } from "./sync-transitions.ts";
 
@@ -15,6 +16,7 @@ const parts: Record<string, (subject: Subject) => Promise<void>> = {
   sync: syncTransitions,
   async: asyncLatency,
   reads,
+  scripts,
   lists,
 };
 
