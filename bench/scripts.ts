@@ -1,4 +1,5 @@
 /** What scripts cost: a call by itself, a transition with two script tasks, the first call of a script. */
+import type { createSandbox } from "../src/scripting/worker/create-sandbox.ts";
 import { median, rounds, seconds, table } from "./figures.ts";
 import { load, request } from "./load.ts";
 import { anyOf, domain, payload, type Subject } from "./subject.ts";
@@ -97,10 +98,8 @@ export async function scripts(subject: Subject): Promise<void> {
 async function callsAlone(): Promise<void> {
   // The built one: what runs in production.
   const built = new URL("../dist/scripting/worker/create-sandbox.js", import.meta.url).href;
-  const { createSandbox } = (await import(
-    built
-  )) as typeof import("../src/scripting/worker/create-sandbox.ts");
-  const sandbox = createSandbox();
+  const module = (await import(built)) as { createSandbox: typeof createSandbox };
+  const sandbox = module.createSandbox();
   const context = { Body: { text: "x".repeat(2000) } };
   const call = {
     script: {

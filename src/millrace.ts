@@ -180,8 +180,8 @@ function scriptingFrom(config: Config, log: Log): ScriptOptions {
       timeMs: config["Scripting.TimeoutMs"],
       memoryBytes: config["Scripting.MemoryMb"] * 1024 * 1024,
     },
-    onLog: (script, level, message) => {
-      log[pinoLevels[level] ?? "info"]({ script, HasScript: true, message }, "ScriptLog");
+    onLog: ({ level, origin, script, message }) => {
+      log[pinoLevels[level]]({ ...origin, script, HasScript: true, message }, "ScriptLog");
     },
   };
 }
@@ -213,14 +213,14 @@ function secretsFrom(entries: readonly string[]): ScriptOptions["secrets"] {
   return stores;
 }
 
-const pinoLevels: Record<string, "trace" | "debug" | "info" | "warn" | "error" | "fatal"> = {
-  trace: "trace",
-  debug: "debug",
-  information: "info",
-  warning: "warn",
-  error: "error",
-  critical: "fatal",
-};
+const pinoLevels = {
+  Trace: "trace",
+  Debug: "debug",
+  Information: "info",
+  Warning: "warn",
+  Error: "error",
+  Critical: "fatal",
+} as const;
 
 async function openServer(
   app: HttpServer,

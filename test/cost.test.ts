@@ -61,6 +61,7 @@ const background = new Set([
   "next-due",
   "beat-node",
   "sweep-nodes",
+  "release-jobs",
   "catalogue-revision",
 ]);
 

@@ -6,13 +6,16 @@ import { PayloadError, resolvePayload } from "../engine/payload-mode.ts";
 import { problems } from "../engine/problems.ts";
 import { findUnstorable, mayBeUnstorable } from "../engine/storable-json.ts";
 import type { Author } from "../engine/instance.ts";
-import type { Payload } from "../engine/transition/run.ts";
+import type { Payload, SentRequest } from "../engine/transition/run.ts";
+import { parseQueryAsSent } from "./query-string.ts";
 import { requestContextOf } from "./request-context.ts";
 
 export interface InstanceRequest {
   /** Start: the business key. Transition: the idempotency key. */
   key: string | undefined;
   payload: Payload;
+  /** The request as it came, for scripts that want to see it. */
+  sent: () => SentRequest;
   author: Author;
   roles: readonly string[];
   headers: Readonly<Record<string, string>>;
@@ -41,12 +44,21 @@ export function readInstanceRequest(
   return {
     key,
     payload: { attributes, tags, stage },
+    sent: () => sentRequest(request),
     author: { actor: caller.actor, behalfOf: caller.behalfOf },
     roles: caller.roles,
     headers: withoutSecrets(caller.headers),
     traceId: trace.traceId,
     receivedAt,
     signal: () => request.signal,
+  };
+}
+
+function sentRequest({ originalUrl, rawBody }: FastifyRequest): SentRequest {
+  const mark = originalUrl.indexOf("?");
+  return {
+    query: parseQueryAsSent(mark === -1 ? "" : originalUrl.slice(mark + 1)),
+    rawBody: rawBody?.toString("utf8") ?? null,
   };
 }
 

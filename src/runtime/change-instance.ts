@@ -10,17 +10,18 @@ import { admit, isSpecial, resolveSpecial, type Admitted } from "../engine/trans
 import { errorsInMerge } from "../engine/transition/advance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
-import { nothingPending, type Payload, type Program } from "../engine/transition/run.ts";
+import { nothingPending, type Program } from "../engine/transition/run.ts";
 import { checkPayload } from "./check-payload.ts";
 import { checkRoles } from "./check-roles.ts";
 import { executeRun, type JobExecution } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
 import { loadProgram } from "./load-program.ts";
 import { outcomeOfJob } from "./outcome-of-job.ts";
+import { payloadOf, type PayloadRequest } from "./payload-of.ts";
 import { dataUpTo } from "./read-data.ts";
 import { scriptContext } from "./script-context.ts";
 
-export interface TransitionRequest {
+export interface TransitionRequest extends PayloadRequest {
   domain: string;
   workflow: string;
   /** Id or business key. */
@@ -28,7 +29,6 @@ export interface TransitionRequest {
   transitionKey: string;
   sync: boolean;
   idempotencyKey: string | undefined;
-  payload: Payload;
   author: Author;
   roles: readonly string[];
   /** Masked. */
@@ -77,7 +77,7 @@ async function attempt(
     kind,
     transitionKey: transition.key,
     trigger: admitted.trigger,
-    payload: request.payload,
+    payload: payloadOf(program, request),
     author: request.author,
     headers: request.headers,
     idempotencyKey,

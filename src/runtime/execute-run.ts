@@ -31,7 +31,7 @@ import type { ScriptHost, ScriptRequest } from "../scripting/script-host.ts";
 import type { EndsOthers, InstanceStore, JobToAdd, RunWrite } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import type { TaskJournal } from "../storage/task-journal.ts";
-import type { TaskHost } from "../tasks/task-host.ts";
+import type { SeenByScript, TaskHost } from "../tasks/task-host.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { FaultPoint } from "./fault-point.ts";
 import { resolveReference } from "./load-program.ts";
@@ -164,7 +164,10 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
   }
 }
 
-const scriptRequest = ({ run, signal }: Execution, script: ScriptCode): ScriptRequest => ({
+const scriptRequest = (
+  { run, signal }: Pick<Execution, "run" | "signal">,
+  script: ScriptCode,
+): ScriptRequest => ({
   script,
   helpers: run.program.workflow.helpers,
   context: scriptContext(run),
@@ -220,7 +223,8 @@ async function runTask(
   const { tasks, journal, faultPoint } = ports;
   const { run } = execution;
   const definition = await definitionOf(ports, binding);
-  const request = (script: ScriptCode) => scriptRequest({ ...execution, signal }, script);
+  const request = (script: ScriptCode, seen?: SeenByScript) =>
+    scriptRequest({ run: { ...run, ...seen }, signal }, script);
   const invocation = { binding, definition, run, executionKey, signal, request };
   if (!tasks.isEffectful(definition)) return tasks.run(invocation);
 

@@ -1,3 +1,5 @@
+import { StartRefusal } from "../engine/start-refusal.ts";
+
 /**
  * Named spots where a crash would hurt most, on both sides of every write that matters. Free when
  * nobody armed them; the crash tests arm one by environment and the process dies exactly there.
@@ -33,7 +35,9 @@ export function faultPointFrom(armed: string | undefined, die: () => void): Faul
   const [name, pass = "1"] = armed.split(":");
   let left = Number(pass);
   if (!faultPoints.some((known) => known === name) || !(left > 0)) {
-    throw new Error(`no such fault point: '${armed}'; there are ${faultPoints.join(", ")}`);
+    throw new StartRefusal(
+      `MILLRACE_FAULT_POINT is '${armed}'; allowed: one of ${faultPoints.join(", ")}, perhaps with ':' and the number of the pass.`,
+    );
   }
   return (here) => {
     if (here !== name) return;

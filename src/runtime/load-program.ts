@@ -4,6 +4,8 @@ import { ComponentKind } from "../engine/component-kind.ts";
 import type { Workflow } from "../engine/definition/model.ts";
 import { normaliseWorkflow } from "../engine/definition/normalise-workflow.ts";
 import type { Reference } from "../engine/definition/reference.ts";
+import { readHelpers } from "../engine/definition/script-code.ts";
+import { scriptSlotsIn } from "../engine/definition/script-slots.ts";
 import { toPlain } from "../engine/exact-json.ts";
 import { compileSchema, type CompiledSchema } from "../engine/json-schema.ts";
 import { problems } from "../engine/problems.ts";
@@ -18,26 +20,33 @@ export interface WantedWorkflow {
 }
 
 export async function loadProgram(catalogue: Catalogue, wanted: WantedWorkflow): Promise<Program> {
-  const workflow = await loadWorkflow(catalogue, wanted);
+  const found = await findWorkflow(catalogue, wanted);
+  const workflow = await catalogue.compiled(found, toWorkflow);
   const master =
     workflow.schema === undefined ? undefined : await loadSchema(catalogue, workflow.schema);
   return {
     workflow,
     checkData: master === undefined ? undefined : (data) => master.validate(toPlain(data)),
+    readsRequest: await catalogue.compiled(found, readsRequest),
   };
 }
 
-/** The definition alone. */
-export async function loadWorkflow(
+async function findWorkflow(
   catalogue: Catalogue,
   { domain, workflow: key, version }: WantedWorkflow,
-): Promise<Workflow> {
+): Promise<ComponentVersion> {
   const found = await catalogue.find({ domain, kind: ComponentKind.flow, key }, version);
   if (found === undefined) {
     throw problems.componentNotFound({ domain, flow: ComponentKind.flow, key, version });
   }
-  return catalogue.compiled(found, toWorkflow);
+  return found;
 }
+
+/** The definition alone. */
+export const loadWorkflow = async (
+  catalogue: Catalogue,
+  wanted: WantedWorkflow,
+): Promise<Workflow> => catalogue.compiled(await findWorkflow(catalogue, wanted), toWorkflow);
 
 /** A reference may name a range, so it is resolved each time; what it resolves to is compiled once. */
 export async function loadSchema(
@@ -60,6 +69,17 @@ export async function resolveReference(
 
 const toWorkflow = ({ key, domain, version, attributes }: Component): Workflow =>
   normaliseWorkflow({ key, domain, version, attributes });
+
+/** By the texts of its scripts. What stands in helpers and other components is not known here. */
+function readsRequest({ kind, domain, attributes }: Component): boolean {
+  if (readHelpers(attributes["scripts"], { domain }).length > 0) return true;
+  return scriptSlotsIn(kind, attributes, { domain }).some(
+    ({ script }) =>
+      script.ref !== undefined ||
+      script.helpers.length > 0 ||
+      /RawBody|QueryParameters/i.test(script.code),
+  );
+}
 
 const toSchema = ({ attributes }: Component): CompiledSchema =>
   compileSchema(attributes["schema"] as object);

@@ -1,10 +1,11 @@
 /** Wires the script host to the definitions: helpers and whole mappings are components too. */
+import type { Component } from "../engine/component.ts";
 import { ComponentKind } from "../engine/component-kind.ts";
 import { readScriptCode } from "../engine/definition/script-code.ts";
 import { createSecretMask } from "../engine/mask-secrets.ts";
+import type { FindMapping, MappingSource } from "../scripting/resolve-script.ts";
 import { createSandboxHost } from "../scripting/sandbox-host.ts";
-import type { ScriptHost } from "../scripting/script-host.ts";
-import type { FindMapping } from "../scripting/resolve-script.ts";
+import type { ScriptHost, ScriptLogLine } from "../scripting/script-host.ts";
 import { createSandbox } from "../scripting/worker/create-sandbox.ts";
 import type { Catalogue } from "./catalogue.ts";
 
@@ -13,7 +14,7 @@ export interface ScriptOptions {
   config: Readonly<Record<string, string>>;
   secrets: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>;
   limits: { timeMs: number; memoryBytes: number };
-  onLog: (script: string, level: string, message: string) => void;
+  onLog: (line: ScriptLogLine) => void;
 }
 
 export function openScripts(catalogue: Catalogue, options: ScriptOptions): ScriptHost {
@@ -25,6 +26,7 @@ export function openScripts(catalogue: Catalogue, options: ScriptOptions): Scrip
     secrets,
     mask: createSecretMask(secretValues(secrets)).text,
     onLog,
+    now: () => new Date(),
   });
 }
 
@@ -38,13 +40,16 @@ const findMappingIn =
   async (reference) => {
     const { domain, key, version } = reference;
     const found = await catalogue.find({ domain, kind: ComponentKind.mapping, key }, version);
-    if (found === undefined) return undefined;
-    const { attributes } = await catalogue.load(found);
-    const script = readScriptCode(attributes, { domain });
-    const name = attributes["name"];
-    return {
-      name: typeof name === "string" ? name : key,
-      code: script?.code ?? "",
-      location: script?.location ?? key,
-    };
+    return found === undefined ? undefined : catalogue.compiled(found, toMappingSource);
   };
+
+function toMappingSource({ key, domain, attributes }: Component): MappingSource {
+  const script = readScriptCode(attributes, { domain });
+  const { name, location } = attributes;
+  return {
+    name: typeof name === "string" ? name : key,
+    code: script?.code ?? "",
+    location: typeof location === "string" && location.trim() !== "" ? location : key,
+    language: script?.language,
+  };
+}

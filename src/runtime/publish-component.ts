@@ -71,7 +71,7 @@ export async function publishComponent(
   }
 
   const seeds = seedsOf(root, body as SeedBody);
-  const found = conflict ? noFindings : await checkScripts(ports, root);
+  const found = await checkScripts(ports, root, seeds, conflict);
   if (found.mistakes.length > 0) {
     const facts = { kind: root.kind, count: found.mistakes.length };
     throw problems.componentInvalid(facts, { errors: errorsByPath(found.mistakes) });
@@ -203,19 +203,25 @@ async function publishedAttributes(
   return (await ports.catalogue.load(found!)).attributesText;
 }
 
-const noFindings: CheckResult = { mistakes: [], warnings: [] };
-
 /** Every script is compiled once, here; what does not compile is refused with its slot and place. */
-async function checkScripts(ports: PublishPorts, root: NewComponentVersion): Promise<CheckResult> {
-  const { domain } = root;
-  const attributes = JSON.parse(root.attributesText) as Record<string, unknown>;
-  const helpers = readHelpers(attributes["scripts"], { domain });
+async function checkScripts(
+  { scripts }: PublishPorts,
+  root: NewComponentVersion,
+  seeds: readonly NewComponentVersion[],
+  conflict: boolean,
+): Promise<CheckResult> {
   const mistakes: Finding[] = [];
   const warnings: Finding[] = [];
-  for (const { path, script } of scriptSlotsIn(attributes, { domain })) {
-    const found = await ports.scripts.check(script, helpers);
-    for (const message of found.mistakes) mistakes.push({ path: `${path}.code`, message });
-    for (const message of found.warnings) warnings.push({ path, message });
-  }
+  const check = async ({ kind, domain, attributesText }: NewComponentVersion, at: string) => {
+    const attributes = JSON.parse(attributesText) as Record<string, unknown>;
+    const helpers = readHelpers(attributes["scripts"], { domain });
+    for (const { path, script } of scriptSlotsIn(kind, attributes, { domain })) {
+      const found = await scripts.check(script, helpers);
+      for (const message of found.mistakes) mistakes.push({ path: `${at}${path}.code`, message });
+      for (const message of found.warnings) warnings.push({ path: `${at}${path}`, message });
+    }
+  };
+  if (!conflict) await check(root, "");
+  for (const [i, seed] of seeds.entries()) await check(seed, `data[${i}].`);
   return { mistakes, warnings };
 }

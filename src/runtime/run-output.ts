@@ -7,10 +7,11 @@ import type { ScriptCode } from "../engine/definition/script-code.ts";
 import type { Transition, Workflow } from "../engine/definition/model.ts";
 import type { Author, Instance } from "../engine/instance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
-import type { Payload, Program } from "../engine/transition/run.ts";
+import type { Program } from "../engine/transition/run.ts";
 import type { ResponseValue } from "../scripting/contract.ts";
 import type { InstancePorts } from "./instances.ts";
 import { loadProgram } from "./load-program.ts";
+import { payloadOf, type PayloadRequest } from "./payload-of.ts";
 import { scriptContext } from "./script-context.ts";
 
 export interface OutputResponse {
@@ -21,9 +22,8 @@ export interface OutputResponse {
   contentType: string;
 }
 
-export interface AnsweredRequest {
+export interface AnsweredRequest extends PayloadRequest {
   transitionKey?: string;
-  payload: Payload;
   author: Author;
   headers: Readonly<Record<string, string>>;
 }
@@ -54,7 +54,8 @@ async function answer(
   instance: Instance,
 ): Promise<OutputResponse> {
   const transition = transitionOf(program.workflow, request.transitionKey);
-  const { payload, author, headers } = request;
+  const { author, headers } = request;
+  const payload = payloadOf(program, request);
   const run = beginRun(
     { program, instance, kind: "state", transition, trigger: "manual", payload, author, headers },
     ports.tools,

@@ -17,6 +17,11 @@ export function scriptContext(run: Run): ContextSource {
       const value = members[member](run);
       return typeof value === "string" ? value : undefined;
     },
+    origin: {
+      instance: run.instance.id,
+      workflow: run.instance.flow,
+      transition: run.hop.transition.key,
+    },
   };
 }
 
@@ -29,9 +34,9 @@ const dataJson = (value: JsonValue | undefined): string =>
 const members: Record<ContextMember, (run: Run) => Json> = {
   Body: (run) => dataJson(bodyOf(run)),
   Headers: ({ headers }) => json(headers),
-  QueryParameters: () => "null",
+  QueryParameters: ({ payload }) => json(payload.sent?.query ?? null),
   RouteValues: (run) => json(routeOf(run)),
-  RawBody: () => "null",
+  RawBody: ({ payload }) => json(payload.sent?.rawBody ?? null),
   EventPayload: () => "null",
   Instance: ({ instance }) => instanceJson(instance),
   Workflow: ({ program }) => workflowJson(program.workflow),
@@ -151,7 +156,7 @@ function expressionContext(run: Run) {
     // An absent part is an empty one for expressions: a member of it is null, never an error.
     Body: bodyOf(run) ?? {},
     Headers: headers,
-    QueryParameters: {},
+    QueryParameters: run.payload.sent?.query ?? {},
     RouteValues: routeOf(run),
     MetaData: run.metaData,
     CurrentTransition: { Data: run.record.body ?? run.payload.attributes ?? {}, Header: headers },

@@ -1,6 +1,5 @@
 /** Starts an instance: now and to its first rest (`sync`), or accepted and queued. */
 import { stringifyJson } from "../engine/exact-json.ts";
-import type { Transition } from "../engine/definition/model.ts";
 import type { Author, Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
@@ -8,27 +7,22 @@ import { problems } from "../engine/problems.ts";
 import { errorsInMerge } from "../engine/transition/advance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
-import {
-  nothingPending,
-  type Payload,
-  type Program,
-  type Tools,
-} from "../engine/transition/run.ts";
+import { nothingPending, type Program, type Tools } from "../engine/transition/run.ts";
 import { executeRun } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
 import { outcomeOfJob } from "./outcome-of-job.ts";
 import { loadProgram } from "./load-program.ts";
+import { payloadOf, type PayloadRequest } from "./payload-of.ts";
 import { checkPayload } from "./check-payload.ts";
 import { checkRoles } from "./check-roles.ts";
 import { scriptContext } from "./script-context.ts";
 
-export interface StartRequest {
+export interface StartRequest extends PayloadRequest {
   domain: string;
   workflow: string;
   version: string | undefined;
   sync: boolean;
   key: string | undefined;
-  payload: Payload;
   author: Author;
   roles: readonly string[];
   /** Masked. */
@@ -71,7 +65,7 @@ async function start(
 ): Promise<Outcome | "keyInUse"> {
   const { startTransition: transition } = program.workflow;
   const instance = newInstance(program, request, ports.tools);
-  const queued = queuedRequest(transition, request);
+  const queued = queuedRequest(program, request);
   await checkRoles(ports, transition, instance, request);
   try {
     await checkPayload(ports, transition, request.payload.attributes, (script) => ({
@@ -90,11 +84,11 @@ async function start(
   }
 }
 
-const queuedRequest = (transition: Transition, request: StartRequest): QueuedRequest => ({
+const queuedRequest = (program: Program, request: StartRequest): QueuedRequest => ({
   kind: "start",
-  transitionKey: transition.key,
+  transitionKey: program.workflow.startTransition.key,
   trigger: "manual",
-  payload: request.payload,
+  payload: payloadOf(program, request),
   author: request.author,
   headers: request.headers,
   idempotencyKey: undefined,

@@ -89,6 +89,7 @@ export const handlers = {
     arguments: ["task", "context"],
     answer: "response",
     changesTask: true,
+    optional: true,
   }),
   "mapping.output": row({
     interface: "IMapping",

@@ -6,15 +6,19 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Reference } from "../engine/definition/reference.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
-import type { ScriptLanguage } from "./language/detect-language.ts";
-import { toModule } from "./language/to-module.ts";
+import { languageNames, type ScriptLanguage } from "./language/detect-language.ts";
+import { toModule, type ScriptModule } from "./language/to-module.ts";
 import { ScriptSyntaxError, type SandboxHelper, type SandboxScript } from "./sandbox.ts";
 
-/** A `sys-mappings` component: a helper, or a whole mapping. */
-export interface MappingSource {
-  readonly name: string;
+interface ModuleText {
   readonly code: string;
   readonly location: string;
+  readonly language?: string | undefined;
+}
+
+/** A `sys-mappings` component: a helper, or a whole mapping. */
+export interface MappingSource extends ModuleText {
+  readonly name: string;
 }
 
 /** A helper or mapping that is referred to and is not published (yet), or cannot be used (yet). */
@@ -40,16 +44,16 @@ export type ResolveScript = (
 
 export function createScriptResolver(findMapping: FindMapping): ResolveScript {
   const modules = new LRUCache<string, ScriptModule>({ max: 5000 });
-  const toKnownModule = (code: string, location: string, language?: string): ScriptModule => {
+  const toKnownModule = ({ code, location, language }: ModuleText): ScriptModule => {
     const id = `${language ?? ""}\n${location}\n${code}`;
     let made = modules.get(id);
     if (made === undefined) modules.set(id, (made = toModule(code, { location, language })));
     return made;
   };
 
-  // A definition's script is one object, so what was made of it is found by it: nothing is decoded,
-  // stripped or hashed again. References may name a range, so they are looked up each time.
-  const known = new WeakMap<object, { helpers: MappingSource[]; resolved: ResolvedScript }>();
+  // A definition's script is one object for as long as the definition is kept, so what was made of
+  // it is found by it. References may name a range of versions: they are looked up each time.
+  const known = new WeakMap<ModuleText, { helpers: MappingSource[]; resolved: ResolvedScript }>();
 
   const need = async (
     reference: Reference,
@@ -65,8 +69,9 @@ export function createScriptResolver(findMapping: FindMapping): ResolveScript {
     );
   };
 
-  const toHelper = ({ name, code, location }: MappingSource, consumer: ScriptCode) => {
-    const { language, source } = toKnownModule(code, location);
+  const toHelper = (helper: MappingSource, consumer: ScriptCode): SandboxHelper => {
+    const { name } = helper;
+    const { language, source } = toKnownModule(helper);
     if (source !== undefined) return { name, source };
     throw new UnresolvedMapping(
       `The helper '${name}' is written in ${languageNames[language]}, which a script cannot use. Write it in TypeScript.`,
@@ -78,28 +83,26 @@ export function createScriptResolver(findMapping: FindMapping): ResolveScript {
     const body =
       script.ref === undefined ? script : await need(script.ref, "Referenced mapping", script);
     const { code, location } = body;
-    const language = script.ref === undefined ? script.language : undefined;
-    const before = known.get(body);
-    const made = before?.resolved ?? toKnownModule(code, location, language);
+    const { language, source, warnings } = toKnownModule(body);
+    const plain = { language, sandbox: undefined, code, location, warnings };
     // Only the sandbox has helpers.
-    if (before?.resolved.sandbox === undefined && !("source" in made)) {
-      const { warnings } = made;
-      return { language: made.language, sandbox: undefined, code, location, warnings };
-    }
+    if (source === undefined) return plain;
     const found: MappingSource[] = [];
     for (const reference of union(owner, script.helpers)) {
       found.push(await need(reference, "Helper", script));
     }
+    const before = known.get(body);
     if (before !== undefined && isSame(before.helpers, found)) return before.resolved;
-    const { source = "", warnings } = toKnownModule(code, location, language);
     const helpers = found.map((helper) => toHelper(helper, script));
     const id = contentHash(source, location, helpers);
-    const sandbox = { id, source, name: location, helpers };
-    const resolved = { language: made.language, sandbox, code, location, warnings };
+    const resolved = { ...plain, sandbox: { id, source, name: location, helpers } };
     known.set(body, { helpers: found, resolved });
     return resolved;
   };
 }
+
+const isSame = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((item, i) => item === b[i]);
 
 /** In declared order, each once. */
 function union(a: readonly Reference[], b: readonly Reference[]): Reference[] {

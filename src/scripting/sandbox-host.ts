@@ -2,25 +2,35 @@
  * Runs scripts of every language this service knows: expressions and written-out times in place,
  * TypeScript and JavaScript in the sandbox. Other languages are kept, and refused when reached.
  */
-import {
-  contextMembers,
-  handlers,
-  type ContextMember,
-  type HandlerKind,
-  type ScriptAnswer,
-} from "./contract.ts";
 import { parseJson, type JsonValue } from "../engine/exact-json.ts";
 import { StepFailed } from "../engine/task-failure.ts";
+import { usedMembers } from "./context-members.ts";
+import {
+  handlers,
+  logLevels,
+  type ContextMember,
+  type HandlerKind,
+  type LogLevel,
+  type ScriptAnswer,
+} from "./contract.ts";
 import { createExpressions } from "./expressions.ts";
+import { languageNames } from "./language/detect-language.ts";
+import type { LogLine } from "./log-line.ts";
 import {
   createScriptResolver,
   UnresolvedMapping,
   type FindMapping,
   type ResolvedScript,
 } from "./resolve-script.ts";
-import { ScriptFailed, ScriptSyntaxError, type Sandbox } from "./sandbox.ts";
+import { ScriptFailed, ScriptSyntaxError, type Sandbox, type SandboxScript } from "./sandbox.ts";
 import { readMoment } from "./schedule.ts";
-import type { Schedule, ScriptArguments, ScriptHost, ScriptRequest } from "./script-host.ts";
+import type {
+  Schedule,
+  ScriptArguments,
+  ScriptHost,
+  ScriptLogLine,
+  ScriptRequest,
+} from "./script-host.ts";
 
 export interface SandboxHostOptions {
   sandbox: Sandbox;
@@ -31,92 +41,95 @@ export interface SandboxHostOptions {
   secrets: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>;
   /** Takes the values of secrets out of what leaves a script as text. */
   mask: (text: string) => string;
-  /** What scripts log. */
-  onLog: (script: string, level: string, message: string) => void;
+  onLog: (line: ScriptLogLine) => void;
+  now: () => Date;
 }
 
 export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
-  const { sandbox } = options;
+  const { sandbox, mask, onLog } = options;
   const resolve = createScriptResolver(options.findMapping);
   const expressions = createExpressions();
-  const services = {
-    config: JSON.stringify(options.config),
-    secrets: JSON.stringify(options.secrets),
-  };
-
-  const membersOf = (_found: ResolvedScript): readonly ContextMember[] => contextMembers;
+  const membersOf = createMemberLists();
+  const services = `"config":${JSON.stringify(options.config)},"secrets":${JSON.stringify(options.secrets)}`;
 
   const resolved = async ({ script, helpers }: ScriptRequest, kind: HandlerKind) => {
     try {
       return await resolve(script, helpers);
     } catch (error) {
-      throw asFailure(error, kind, script.location, options.mask);
+      throw asFailure(error, kind, mask);
+    }
+  };
+
+  const tellLogs = (script: string, { context }: ScriptRequest, lines: readonly LogLine[]) => {
+    const { origin = {} } = context;
+    for (const { level, message } of lines) {
+      onLog({ script, level: levelOf(level), message: mask(message), origin });
     }
   };
 
   const call = async (
     kind: HandlerKind,
-    found: ResolvedScript,
-    { context, signal }: ScriptRequest,
+    script: SandboxScript,
+    request: ScriptRequest,
     args: ScriptArguments,
   ): Promise<string> => {
-    const used = membersOf(found);
-    const parts = used.flatMap((member) => {
+    const { context, signal } = request;
+    const members = membersOf(script, kind);
+    const parts = members.flatMap((member) => {
       const json = context.json(member);
-      return json === undefined ? [] : [`${JSON.stringify(member)}:${json}`];
+      return json === undefined ? [] : [`"${member}":${json}`];
     });
-    const rest = JSON.stringify({ kind, members: used, ...args }).slice(1, -1);
-    const text = `{${rest},"context":{${parts.join(",")}},"config":${services.config},"secrets":${services.secrets}}`;
-    const { handler } = handlers[kind];
+    const rest = JSON.stringify({ kind, members, ...args }).slice(1, -1);
     try {
       const answer = await sandbox.call({
-        script: found.sandbox!,
-        handler,
-        args: text,
+        script,
+        handler: handlers[kind].handler,
+        args: `{${rest},"context":{${parts.join(",")}},${services}}`,
         ...(signal === undefined ? {} : { signal }),
       });
+      tellLogs(script.name, request, answer.logs);
       return answer.value;
     } catch (error) {
-      throw asFailure(error, kind, found.location, options.mask);
+      if (error instanceof ScriptFailed) tellLogs(script.name, request, error.logs);
+      throw asFailure(error, kind, mask);
     }
   };
 
-  const run = async (
+  /** The answer as the script wrote it. */
+  const runFound = (
+    found: ResolvedScript,
     kind: HandlerKind,
     request: ScriptRequest,
     args: ScriptArguments = {},
-  ): Promise<{ answer: ScriptAnswer; text: string }> => {
-    const found = await resolved(request, kind);
+  ): Promise<string> => {
     if (found.sandbox === undefined) throw notRunnable(found, kind);
-    const text = await call(kind, found, request, args);
-    const answer = JSON.parse(text) as ScriptAnswer;
-    for (const { level, message } of answer.logs ?? []) {
-      options.onLog(found.location, level, options.mask(message));
-    }
-    return { answer, text };
+    return call(kind, found.sandbox, request, args);
   };
+  const run = async (kind: HandlerKind, request: ScriptRequest, args?: ScriptArguments) =>
+    runFound(await resolved(request, kind), kind, request, args);
 
   return {
     async holds(request) {
       const found = await resolved(request, "condition");
-      if (found.language === "expression")
+      if (found.language === "expression") {
         return expressions.holds(found.code, request.context.values());
-      return (await run("condition", request)).answer.value as boolean;
+      }
+      const { value } = JSON.parse(await runFound(found, "condition", request)) as ScriptAnswer;
+      return value as boolean;
     },
     async map(request) {
-      const { text } = await run("transition", request);
-      // Read again by our own parser: digits that a double cannot hold stay as the script wrote them.
-      const { value } = parseJson(text) as { value: JsonValue };
+      // Read by our own parser: digits that a double cannot hold stay as the script wrote them.
+      const { value } = parseJson(await run("transition", request)) as { value: JsonValue };
       return value ?? undefined;
     },
     async schedule(request): Promise<Schedule> {
       const written = expressions.schedule(request.script, () => request.context.values());
       if (written !== undefined) return written;
-      const { answer } = await run("timer", request);
-      return readMoment(answer.value);
+      const { value } = JSON.parse(await run("timer", request)) as ScriptAnswer;
+      return readMoment(value, options.now());
     },
     async run(kind, request, args) {
-      return (await run(kind, request, args)).answer;
+      return JSON.parse(await run(kind, request, args)) as ScriptAnswer;
     },
     async check(script, helpers) {
       // A timer may be written out: `PT30M`.
@@ -130,48 +143,67 @@ export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
         if (!(error instanceof ScriptSyntaxError)) throw error;
         // A package is published file by file: what is not there yet may follow.
         if (error instanceof UnresolvedMapping) return { mistakes: [], warnings: [error.message] };
-        return { mistakes: [sayWhere(error.message, error.line, error.column)], warnings: [] };
+        return { mistakes: [sayWhere(error, script.location)], warnings: [] };
       }
     },
     close: () => sandbox.close(),
   };
 }
 
-const sayWhere = (message: string, line: number | undefined, column: number | undefined) =>
-  line === undefined ? message : `${message} (line ${line}, column ${column})`;
+/** Which members each handler of a script is sent: found out once, from its text. */
+function createMemberLists() {
+  const known = new WeakMap<SandboxScript, Map<HandlerKind, readonly ContextMember[]>>();
+  return (script: SandboxScript, kind: HandlerKind): readonly ContextMember[] => {
+    let byKind = known.get(script);
+    if (byKind === undefined) known.set(script, (byKind = new Map()));
+    let members = byKind.get(kind);
+    if (members === undefined) {
+      const hasHelpers = script.helpers.length > 0;
+      byKind.set(kind, (members = [...usedMembers(script.source, { kind, hasHelpers })]));
+    }
+    return members;
+  };
+}
 
-const codes: Partial<Record<HandlerKind, string>> = {
-  condition: "Transition:100007",
-  "mapping.input": "Task:400007",
-  "mapping.output": "Task:400008",
+const levelOf = (level: string): LogLevel =>
+  logLevels.find((known) => known === level) ?? "Information";
+
+/** The slot's path stands before it; a mistake in a helper says so. */
+function sayWhere({ message, line, column, scriptName }: ScriptSyntaxError, location: string) {
+  const elsewhere = scriptName === location ? "" : `${scriptName}, `;
+  return line === undefined ? message : `${message} (${elsewhere}line ${line}, column ${column})`;
+}
+
+/** What the incident of a failed handler is filed under. */
+const failures: Readonly<Partial<Record<HandlerKind, { code: string; layer: "Task" }>>> = {
+  "mapping.input": { code: "Task:400007", layer: "Task" },
+  "mapping.output": { code: "Task:400008", layer: "Task" },
 };
+const fileUnder = (kind: HandlerKind) =>
+  failures[kind] ?? {
+    code: kind === "condition" ? "Transition:100007" : "Task:400007",
+    layer: "Pipeline" as const,
+  };
 
-/** The script's own message, its name and its line; never the sandbox's. */
-function asFailure(
-  error: unknown,
-  kind: HandlerKind,
-  location: string,
-  mask: (text: string) => string,
-): unknown {
+/**
+ * The script's own message, its name and its line; never the sandbox's. Without a cause: that one's
+ * text may hold a secret.
+ */
+function asFailure(error: unknown, kind: HandlerKind, mask: (text: string) => string): unknown {
   const isOurs = error instanceof ScriptFailed || error instanceof ScriptSyntaxError;
   if (!isOurs) return error;
   const { message, line, column, scriptName } = error;
   const where = line === undefined ? scriptName : `${scriptName}, line ${line}, column ${column}`;
-  return new StepFailed(
-    {
-      code: codes[kind] ?? "Task:400007",
-      layer: kind === "mapping.input" || kind === "mapping.output" ? "Task" : "Pipeline",
-      message: `${mask(message)} (${where === "" ? location : where})`,
-      retryable: error instanceof ScriptFailed && error.kind === "crashed",
-    },
-    { cause: error },
-  );
+  return new StepFailed({
+    ...fileUnder(kind),
+    message: mask(`${message} (${where})`),
+    retryable: error instanceof ScriptFailed && error.kind === "crashed",
+  });
 }
 
 const notRunnable = ({ language, location }: ResolvedScript, kind: HandlerKind) =>
   new StepFailed({
-    code: codes[kind] ?? "Task:400007",
-    layer: "Pipeline",
-    message: `The script '${location}' is written in ${language === "csharp" ? "C#" : language}, which this service keeps but cannot run in this place. Write it in TypeScript.`,
+    ...fileUnder(kind),
+    message: `The script '${location}' is written in ${languageNames[language]}, which this service keeps but cannot run in this place. Write it in TypeScript.`,
     retryable: false,
   });

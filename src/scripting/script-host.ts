@@ -5,7 +5,7 @@
 import type { Reference } from "../engine/definition/reference.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import type { JsonValue } from "../engine/exact-json.ts";
-import type { ContextMember, HandlerKind, ScriptAnswer, ScriptCall } from "./contract.ts";
+import type { ContextMember, HandlerKind, LogLevel, ScriptAnswer, ScriptCall } from "./contract.ts";
 import type { ExpressionContext } from "./language/expression/expression-context.ts";
 
 /** What a script will see, in the form its language takes; only what it uses is made. */
@@ -14,6 +14,16 @@ export interface ContextSource {
   values(): ExpressionContext;
   /** JSON text of one member of the context; undefined where there is none. */
   json(member: ContextMember): string | undefined;
+  /** On whose behalf the script runs, for its log: the instance, its workflow, the transition. */
+  readonly origin?: Readonly<Record<string, string>>;
+}
+
+/** What a script logs. Secrets are taken out. */
+export interface ScriptLogLine {
+  readonly script: string;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly origin: Readonly<Record<string, string>>;
 }
 
 export interface ScriptRequest {

@@ -13,9 +13,12 @@ export interface TaskInvocation {
   /** The same in every attempt, also after a crash: record, hook, group, position. */
   executionKey: string;
   signal: AbortSignal;
-  /** What a script of this task is run with. */
-  request: (script: ScriptCode) => ScriptRequest;
+  /** What a script of this task is run with; `seen` is what has changed since the group began. */
+  request: (script: ScriptCode, seen?: SeenByScript) => ScriptRequest;
 }
+
+/** The parts of a script's context that a task's own steps change. */
+export type SeenByScript = Partial<Pick<Run, "body" | "taskResponses" | "metaData">>;
 
 export interface TaskHost {
   /**

@@ -75,3 +75,24 @@ test("a timer's transition over its budget is Faulted as well", async () => {
   expect(await unfinished(app.databaseUrl)).toEqual([]);
   expect(await auditOf(app.databaseUrl)).toEqual([]);
 });
+
+test("a run that had not been written yet gets its record with the fault", async () => {
+  const tasks = { ...holdTasks(), isEffectful: () => false };
+  const app = await startRuntime({ settings, roles: ["api", "worker"], tasks });
+  await app.publish(...journey);
+  const journeys = instancesOf(app, "journey");
+  const id = await journeys.begin();
+  const body = { key: "once", attributes: { call: 1 } };
+
+  const query = "sync=false";
+  expect(await journeys.send(id, "call", body, { query })).toMatchObject({ status: 202 });
+  await eventually(async () => {
+    expect(await journeys.read(id)).toMatchObject({ metadata: { status: "F" } });
+  });
+
+  const [, call] = await journeys.history(id);
+  expect(call).toMatchObject({ transitionKey: "call", effectiveState: null });
+  expect(call).toHaveProperty("finishedAt");
+  expect(await journeys.send(id, "call", body)).toMatchObject({ body: { status: "F" } });
+  expect(await auditOf(app.databaseUrl)).toEqual([]);
+});

@@ -24,8 +24,8 @@ export interface StateOptions {
 export interface TransitionOptions {
   /** A state, or `$self`, which is the default. */
   to?: string;
-  /** Makes it automatic: an expression that decides. */
-  rule?: string;
+  /** Makes it automatic: an expression that decides, or a whole script slot. */
+  rule?: string | object;
   /** Makes it automatic: the default when no rule holds. */
   otherwise?: true;
   /** Makes it scheduled: an ISO 8601 duration or instant, or a script that yields one. */
@@ -177,7 +177,7 @@ function transitionOf(key: string, options: TransitionOptions, domain: string): 
     target: to,
     triggerType: isAutomatic ? "automatic" : timer === undefined ? "manual" : "scheduled",
     ...(otherwise === true ? { triggerKind: "default" } : {}),
-    ...(rule === undefined ? {} : { rule: expression(rule) }),
+    ...(rule === undefined ? {} : { rule: typeof rule === "string" ? expression(rule) : rule }),
     ...(timer === undefined ? {} : { timer: timerOf(timer) }),
     ...(schema === undefined ? {} : { schema: schemaRef(schema, domain) }),
     versionStrategy: "Patch",

@@ -87,6 +87,7 @@ export interface Transition {
   readonly timer: ScriptCode | undefined;
   /** Candidates in order; the first whose rule holds is taken. Empty: no schema. */
   readonly schema: readonly SchemaEntry[];
+  /** What the payload goes through before it is merged. */
   readonly mapping: ScriptCode | undefined;
   readonly view: readonly ViewEntry[];
   readonly eventMapping: ScriptCode | undefined;

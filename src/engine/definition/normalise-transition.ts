@@ -15,7 +15,7 @@ import {
   normaliseViews,
   type Owner,
 } from "./normalise-parts.ts";
-import { readScriptCode } from "./script-code.ts";
+import { readScriptCode, type ScriptCode } from "./script-code.ts";
 
 const defaultLockSeconds = 300;
 
@@ -36,7 +36,7 @@ export function normaliseTransition(
     rule: readScriptCode(transition["rule"], owner),
     timer: readScriptCode(transition["timer"], owner),
     schema: normaliseSchemas(transition["schema"], owner),
-    mapping: readScriptCode(transition["mapping"], owner),
+    mapping: ownScript(transition["mapping"], owner),
     view: normaliseViews(transition, owner),
     eventMapping: readScriptCode(asObject(transition["event"])?.["mapping"], owner),
     onExecutionTasks: normaliseTasks(transition["onExecutionTasks"], owner),
@@ -46,6 +46,12 @@ export function normaliseTransition(
     resourceLock: normaliseResourceLock(transition["resourceLock"], owner),
     executionType: executionType.read(transition["executionType"]),
   };
+}
+
+/** A global mapping has no script of its own: the payload stays as it is. */
+function ownScript(value: unknown, owner: Owner): ScriptCode | undefined {
+  const script = readScriptCode(value, owner);
+  return script?.type === "global" ? undefined : script;
 }
 
 function normaliseAvailableIn(value: unknown, states: ReadonlySet<string>): AvailableIn {

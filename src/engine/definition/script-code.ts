@@ -14,6 +14,8 @@ export interface ScriptCode {
   /** The decoded text. Empty for a global script, and for one whose code is `ref`. */
   readonly code: string;
   readonly location: string;
+  /** What the author says it is; else the location's ending or the text tells. */
+  readonly language?: string | undefined;
   readonly encoding: ScriptEncoding;
   /** The mapping component that holds the code, when the encoding is a reference. */
   readonly ref: Reference | undefined;
@@ -49,7 +51,8 @@ export function readScriptCode(
   return {
     type,
     code: type === "global" || encoding === "reference" ? "" : readText(code, encoding),
-    location: asText(script["location"]) ?? defaultLocation,
+    location: locationIn(script["location"]),
+    language: asText(script["language"]),
     encoding,
     ref:
       encoding === "reference"
@@ -58,6 +61,11 @@ export function readScriptCode(
     helpers: readHelpers(script["scripts"], owner),
   };
 }
+
+const locationIn = (value: unknown): string => {
+  const location = asText(value) ?? "";
+  return location.trim() === "" ? defaultLocation : location;
+};
 
 export const readHelpers = (
   scripts: unknown,

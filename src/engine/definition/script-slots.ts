@@ -1,4 +1,8 @@
-/** Every script in a definition, with its path: whatever has `code`, as script slots do. */
+/**
+ * Every script in a definition, with its path. Only where scripts have their place: a schema or the
+ * body of a task may well have an object with a `code` of its own.
+ */
+import { ComponentKind } from "../component-kind.ts";
 import { at } from "./findings.ts";
 import { asObject, type JsonObject } from "./json.ts";
 import { readScriptCode, type ScriptCode } from "./script-code.ts";
@@ -8,38 +12,51 @@ export interface ScriptSlot {
   readonly script: ScriptCode;
 }
 
-const slotMembers = new Set([
-  "type",
-  "code",
-  "location",
-  "encoding",
-  "scripts",
-  "language",
-  "name",
-]);
+/** What slots are called in workflows, functions and extensions, however deep they are. */
+const slotNames = new Set(["mapping", "rule", "timer", "output", "keyExpression"]);
+/** And in the config of a task that looks into a cache first. */
+const configSlotNames = ["sourceMapping", "key", "keyExpression"];
 
 export function scriptSlotsIn(
+  kind: ComponentKind,
   attributes: JsonObject,
   owner: { readonly domain: string },
 ): ScriptSlot[] {
   const slots: ScriptSlot[] = [];
+  const add = (value: unknown, path: string) => {
+    const object = asObject(value);
+    if (object === undefined || !("code" in object)) return;
+    const script = readScriptCode(object, owner);
+    if (script !== undefined && script.type !== "global") slots.push({ path, script });
+  };
   const visit = (value: unknown, path: string) => {
     if (Array.isArray(value)) {
       for (const [i, item] of value.entries()) visit(item, at(path, i));
       return;
     }
-    const object = asObject(value);
-    if (object === undefined) return;
-    if (isSlot(object)) {
-      const script = readScriptCode(object, owner);
-      if (script !== undefined && script.type !== "global") slots.push({ path, script });
-      return;
+    for (const [name, member] of Object.entries(asObject(value) ?? {})) {
+      if (slotNames.has(name)) add(member, at(path, name));
+      else visit(member, at(path, name));
     }
-    for (const [name, member] of Object.entries(object)) visit(member, at(path, name));
   };
-  visit(attributes, "attributes");
+
+  const root = "attributes";
+  switch (kind) {
+    case ComponentKind.mapping:
+      add(attributes, root);
+      break;
+    case ComponentKind.task: {
+      const config = asObject(attributes["config"]) ?? {};
+      for (const name of configSlotNames) add(config[name], at(at(root, "config"), name));
+      break;
+    }
+    case ComponentKind.flow:
+    case ComponentKind.function:
+    case ComponentKind.extension:
+      visit(attributes, root);
+      break;
+    default:
+      break;
+  }
   return slots;
 }
-
-const isSlot = (object: JsonObject) =>
-  "code" in object && Object.keys(object).every((name) => slotMembers.has(name));

@@ -43,6 +43,10 @@ export interface TaskOutcome {
   /** The stage a script set; null clears it. */
   stage?: string | null | undefined;
   metaData?: Readonly<Record<string, JsonValue>> | undefined;
+  /** `Body`, when a script changed it itself. */
+  body?: JsonValue | undefined;
+  /** Further responses that a script filed, by name. */
+  responses?: Readonly<Record<string, JsonValue>> | undefined;
 }
 
 export type Happened =
@@ -233,17 +237,21 @@ type Taken = Run | { failure: TaskFailure };
 
 /** Outputs are merged in the order the tasks are declared, whichever ended first. */
 function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools): Taken {
-  const conflict = conflictIn(outcomes);
-  if (conflict !== undefined) return { failure: conflict };
+  const failure = conflictIn(outcomes);
+  if (failure !== undefined) return { failure };
   let next: Run = { ...run, group: run.group + 1 };
-  for (const { name, response, data, stage, metaData } of outcomes) {
+  for (const { name, response, data, stage, metaData, body, responses } of outcomes) {
     if (stage !== undefined) {
       next = { ...next, instance: { ...next.instance, stage: stage ?? undefined } };
     }
     if (metaData !== undefined) next = { ...next, metaData: { ...next.metaData, ...metaData } };
+    if (body !== undefined) next = { ...next, body: joinBody(next.body, body) };
+    if (responses !== undefined) {
+      next = { ...next, taskResponses: { ...next.taskResponses, ...responses } };
+    }
     if (response !== undefined) {
-      const body = joinBody(next.body, response);
-      next = { ...next, body, taskResponses: { ...next.taskResponses, [name]: response } };
+      const taskResponses = { ...next.taskResponses, [name]: response };
+      next = { ...next, body: joinBody(next.body, response), taskResponses };
     }
     if (data === undefined) continue;
     const found = findUnstorable(data);
@@ -260,19 +268,36 @@ function conflictIn(outcomes: readonly TaskOutcome[]): TaskFailure | undefined {
   if (outcomes.length < 2) return undefined;
   const stages = new Set(outcomes.flatMap(({ stage }) => (stage === undefined ? [] : [stage])));
   if (stages.size > 1) {
-    const message = "Parallel tasks produced conflicting instance Stage mutations.";
-    return { code: "Task:400010", layer: "Task", message, retryable: false };
+    return conflict("Parallel tasks produced conflicting instance Stage mutations.");
   }
+  const metaDataKey = conflictingKey(outcomes.map(({ metaData = {} }) => metaData));
+  if (metaDataKey !== undefined) {
+    return conflict(`Parallel tasks produced conflicting metadata for key '${metaDataKey}'.`);
+  }
+  const outputKey = conflictingKey(
+    outcomes.map(({ name, response, responses }) => ({
+      ...responses,
+      ...(response === undefined ? {} : { [name]: response }),
+    })),
+  );
+  return outputKey === undefined
+    ? undefined
+    : conflict(`Parallel tasks produced conflicting output for key '${outputKey}'.`);
+}
+
+const conflict = (message: string): TaskFailure => ({
+  code: "Task:400010",
+  layer: "Task",
+  message,
+  retryable: false,
+});
+
+function conflictingKey(written: readonly Readonly<Record<string, JsonValue>>[]) {
   const seen = new Map<string, JsonValue>();
-  for (const { metaData = {} } of outcomes) {
-    for (const [key, value] of Object.entries(metaData)) {
-      const before = seen.get(key);
-      if (before !== undefined && !jsonEquals(before, value)) {
-        const message = `Parallel tasks produced conflicting metadata for key '${key}'.`;
-        return { code: "Task:400010", layer: "Task", message, retryable: false };
-      }
-      seen.set(key, value);
-    }
+  for (const [key, value] of written.flatMap((values) => Object.entries(values))) {
+    const before = seen.get(key);
+    if (before !== undefined && !jsonEquals(before, value)) return key;
+    seen.set(key, value);
   }
   return undefined;
 }

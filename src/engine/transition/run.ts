@@ -40,6 +40,8 @@ export interface Program {
   readonly workflow: Workflow;
   /** The master schema's check of merged data; undefined without a master schema. */
   readonly checkData: ((data: JsonValue) => readonly SchemaError[]) | undefined;
+  /** Some script of it may look at the request itself: its query string, its bytes. */
+  readonly readsRequest?: boolean;
 }
 
 /** What the caller sent, or nothing for hops the system makes. */
@@ -47,6 +49,14 @@ export interface Payload {
   readonly attributes: JsonValue | undefined;
   readonly tags: readonly string[];
   readonly stage: string | undefined;
+  /** The request itself, for scripts that read it. */
+  readonly sent?: SentRequest;
+}
+
+export interface SentRequest {
+  readonly query: Readonly<Record<string, string | readonly string[]>>;
+  /** The body as it came, as text; null without one. */
+  readonly rawBody: string | null;
 }
 
 export const noPayload: Payload = { attributes: undefined, tags: [], stage: undefined };

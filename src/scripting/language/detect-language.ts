@@ -3,6 +3,14 @@ import { expressionLocation } from "../../engine/definition/script-code.ts";
 
 export type ScriptLanguage = "typescript" | "javascript" | "csharp" | "expression";
 
+/** As people say it. */
+export const languageNames: Readonly<Record<ScriptLanguage, string>> = {
+  typescript: "TypeScript",
+  javascript: "JavaScript",
+  csharp: "C#",
+  expression: "the expression language",
+};
+
 /** How an explicit `language` may be spelled, and what file names end with. */
 const languageOf: Readonly<Record<string, ScriptLanguage>> = {
   typescript: "typescript",

@@ -51,6 +51,7 @@ const graceMs = 100;
 const compileGraceMs = 2000;
 /** The engine's stack has five megabytes. */
 const mostStackBytes = 4 * 1024 * 1024;
+const mostMemoryBytes = 384 * 1024 * 1024;
 
 /** What is kept of a script. `loaded` is absent when its top level has to run in each call. */
 interface Compiled {
@@ -76,7 +77,11 @@ export function createSandbox(options: SandboxOptions = {}): QuickJsSandbox {
 
   const limitsOf = (wanted?: Partial<SandboxLimits>): SandboxLimits => {
     const all = { ...limits, ...wanted };
-    return { ...all, stackBytes: Math.min(all.stackBytes, mostStackBytes) };
+    return {
+      ...all,
+      stackBytes: Math.min(all.stackBytes, mostStackBytes),
+      memoryBytes: Math.min(all.memoryBytes, mostMemoryBytes),
+    };
   };
 
   const compileOnce = (script: SandboxScript): Promise<Compiled> | Compiled => {
@@ -105,7 +110,7 @@ export function createSandbox(options: SandboxOptions = {}): QuickJsSandbox {
         }),
       })
       .catch((error: unknown) => {
-        if (!(error instanceof ThreadLost)) throw error;
+        if (!(error instanceof ThreadLost) || !error.overdue) throw error;
         throw new ScriptSyntaxError("The script takes too long to compile", name);
       });
     if (answer.kind === "refused") {
@@ -130,8 +135,7 @@ export function createSandbox(options: SandboxOptions = {}): QuickJsSandbox {
       await compileOnce(script);
     },
     async call({ script, handler, args, signal, limits: wanted }) {
-      const compiled = await compileOnce(script);
-      signal?.throwIfAborted();
+      const compiled = await unlessAborted(compileOnce(script), signal);
       const allowed = limitsOf(wanted);
       const answer = await pool
         .run({
@@ -171,6 +175,22 @@ const textOf = ({ id, name, source, helpers }: SandboxScript): SandboxScript => 
   source,
   helpers: helpers.map((helper) => ({ name: helper.name, source: helper.source })),
 });
+
+/** The compilation goes on, for whoever else waits for it. */
+async function unlessAborted<T>(work: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  let leave!: () => void;
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
 
 function answerOf(answer: ThreadAnswer, signal: AbortSignal | undefined) {
   if (answer.kind === "answered") {

@@ -50,11 +50,9 @@ export function takeDifference(engine: Engine, base: MemoryImage): MemoryImage {
 
 export function restoreImage(engine: Engine, image: MemoryImage): void {
   const memory = engine.bytes();
-  const { pieces, bytes } = image;
   let from = 0;
-  for (let i = 0; i < pieces.length; i += 2) {
-    const length = pieces[i + 1]!;
-    memory.set(bytes.subarray(from, from + length), pieces[i]!);
+  for (const [address, length] of piecesOf(image)) {
+    memory.set(image.bytes.subarray(from, from + length), address);
     from += length;
   }
 }
@@ -95,12 +93,10 @@ function addDifferences(
     const old = before.subarray(at, at + block);
     const start = address + at;
     if (Buffer.compare(old, bytes.subarray(start, start + old.byteLength)) === 0) continue;
-    const last = pieces.length - 2;
-    if (last >= 0 && pieces[last]! + pieces[last + 1]! === start) {
-      pieces[last + 1]! += old.byteLength;
-    } else {
-      pieces.push(start, old.byteLength);
-    }
+    const [lastStart = -1, lastLength = 0] = pieces.slice(-2);
+    const isNext = lastStart + lastLength === start;
+    if (isNext) pieces.splice(-1, 1, lastLength + old.byteLength);
+    else pieces.push(start, old.byteLength);
   }
 }
 

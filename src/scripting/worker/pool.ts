@@ -48,13 +48,18 @@ export function createPool({ size, program }: PoolOptions): Pool {
     const { url, data } = await (prepared ??= program());
     if (closed) throw closedError();
     started += 1;
+    let isReady = false;
     const worker = startScriptWorker(url, { ...data, base }, () => {
       lost += 1;
       threads.delete(worker);
       if (free.includes(worker)) free.splice(free.indexOf(worker), 1);
+      if (!isReady) return;
+      taken -= 1;
+      fillUp();
     });
     threads.add(worker);
     base = await worker.ready;
+    isReady = true;
     return worker;
   };
 
@@ -101,9 +106,7 @@ export function createPool({ size, program }: PoolOptions): Pool {
       free.push(worker);
       job.resolve(answer);
     } catch (error) {
-      job.reject(error);
-      taken -= 1;
-      fillUp();
+      job.reject(closed ? closedError() : error);
     } finally {
       signal?.removeEventListener("abort", interrupt);
       turns.ended(job.script, performance.now() - began, hitLimit);

@@ -48,19 +48,19 @@ const names: Readonly<Record<string, string>> = {
   apos: "'",
 };
 
-const reference = /&(?:(lt|gt|amp|quot|apos)|#(\d{1,10})|#x([0-9a-fA-F]{1,8}));|&/g;
+const reference = /&(?:(lt|gt|amp|quot|apos)|#(\d{1,10})|#x([0-9a-fA-F]{1,8}));/g;
+const badReference = /&(?!(?:lt|gt|amp|quot|apos|#\d{1,10}|#x[0-9a-fA-F]{1,8});)/;
 
 /** The five named references and numbers; there is no document type that could define others. */
 function expandReferences(text: string): string {
   if (!text.includes("&")) return text;
-  return text.replaceAll(
-    reference,
-    (found: string, name?: string, decimal?: string, hex?: string) => {
-      if (found === "&") throw new XmlException("Unknown or unfinished reference after '&'.");
-      if (name !== undefined) return names[name] ?? "";
-      return character(decimal === undefined ? Number(`0x${hex}`) : Number(decimal));
-    },
-  );
+  if (badReference.test(text)) {
+    throw new XmlException("Unknown or unfinished reference after '&'.");
+  }
+  return text.replaceAll(reference, (_, name?: string, decimal?: string, hex?: string) => {
+    if (name !== undefined) return names[name] ?? "";
+    return character(decimal === undefined ? Number(`0x${hex}`) : Number(decimal));
+  });
 }
 
 function character(code: number): string {
