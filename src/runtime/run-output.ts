@@ -5,6 +5,7 @@
  */
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import type { Transition, Workflow } from "../engine/definition/model.ts";
+import { stringifyJson, type JsonValue } from "../engine/exact-json.ts";
 import type { Author, Instance } from "../engine/instance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { Program } from "../engine/transition/run.ts";
@@ -111,4 +112,5 @@ export function toResponse({ data, headers, statusCode }: ResponseValue): Output
 }
 
 /** A text is the body itself; anything else is written as JSON. */
-const bodyText = (data: unknown) => (typeof data === "string" ? data : JSON.stringify(data));
+const bodyText = (data: unknown) =>
+  typeof data === "string" ? data : stringifyJson(data as JsonValue);

@@ -20,7 +20,7 @@ import { scriptTokens, type ScriptToken } from "./script-tokens.ts";
 export interface UsedMembersOptions {
   /** The one handler that will be called; by default all that the script has. */
   readonly kind?: HandlerKind;
-  /** Other modules of the script's authors, which may bring classes and handlers of their own. */
+  /** False: the script imports nothing but the contract, so all its handlers are in this text. */
   readonly hasHelpers?: boolean;
 }
 
@@ -54,15 +54,17 @@ class MemberScan {
   readonly #used = new Set<ContextMember>();
   readonly #handlers: readonly string[];
   readonly #kind: HandlerKind | undefined;
+  readonly #isAlone: boolean;
 
-  constructor(tokens: readonly ScriptToken[], { kind }: UsedMembersOptions) {
+  constructor(tokens: readonly ScriptToken[], { kind, hasHelpers }: UsedMembersOptions) {
     this.#tokens = tokens;
     this.#kind = kind;
+    this.#isAlone = hasHelpers === false;
     this.#handlers = kind === undefined ? handlerNames : [handlers[kind].handler];
   }
 
   members(): Set<ContextMember> {
-    this.#checkOrigins();
+    if (!this.#isAlone) this.#checkOrigins();
     let found = 0;
     for (const [at, { kind, text }] of this.#tokens.entries()) {
       if (!this.#handlers.includes(text)) continue;

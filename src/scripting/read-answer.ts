@@ -40,7 +40,7 @@ export function readAnswer(kind: HandlerKind, text: string): ScriptAnswer {
     value,
     ...(Array.isArray(logs) ? { logs: logs.filter(isLogEntry).slice(0, limits.logEntries) } : {}),
     ...(typeof logsDropped === "number" ? { logsDropped } : {}),
-  } as ScriptAnswer;
+  };
 }
 
 function parsed(text: string): JsonValue {

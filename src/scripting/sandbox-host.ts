@@ -2,7 +2,7 @@
  * Runs scripts of every language this service knows: expressions and written-out times in place,
  * TypeScript and JavaScript in the sandbox. Other languages are kept, and refused when reached.
  */
-import { parseJson, type JsonValue } from "../engine/exact-json.ts";
+import type { JsonValue } from "../engine/exact-json.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import { usedMembers } from "./context-members.ts";
 import {
@@ -16,6 +16,7 @@ import {
 import { createExpressions } from "./expressions.ts";
 import { languageNames } from "./language/detect-language.ts";
 import type { LogLine } from "./log-line.ts";
+import { InvalidAnswer, readAnswer } from "./read-answer.ts";
 import {
   createScriptResolver,
   UnresolvedMapping,
@@ -72,7 +73,7 @@ export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
     script: SandboxScript,
     request: ScriptRequest,
     args: ScriptArguments,
-  ): Promise<string> => {
+  ): Promise<ScriptAnswer> => {
     const { context, signal } = request;
     const members = membersOf(script, kind);
     const parts = members.flatMap((member) => {
@@ -88,20 +89,20 @@ export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
         ...(signal === undefined ? {} : { signal }),
       });
       tellLogs(script.name, request, answer.logs);
-      return answer.value;
+      return readAnswer(kind, answer.value);
     } catch (error) {
       if (error instanceof ScriptFailed) tellLogs(script.name, request, error.logs);
+      if (error instanceof InvalidAnswer) throw badAnswer(error, script, kind);
       throw asFailure(error, kind, mask);
     }
   };
 
-  /** The answer as the script wrote it. */
   const runFound = (
     found: ResolvedScript,
     kind: HandlerKind,
     request: ScriptRequest,
     args: ScriptArguments = {},
-  ): Promise<string> => {
+  ): Promise<ScriptAnswer> => {
     if (found.sandbox === undefined) throw notRunnable(found, kind);
     return call(kind, found.sandbox, request, args);
   };
@@ -114,23 +115,18 @@ export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
       if (found.language === "expression") {
         return expressions.holds(found.code, request.context.values());
       }
-      const { value } = JSON.parse(await runFound(found, "condition", request)) as ScriptAnswer;
-      return value as boolean;
+      return (await runFound(found, "condition", request)).value as boolean;
     },
     async map(request) {
-      // Read by our own parser: digits that a double cannot hold stay as the script wrote them.
-      const { value } = parseJson(await run("transition", request)) as { value: JsonValue };
-      return value ?? undefined;
+      const { value } = await run("transition", request);
+      return (value as JsonValue) ?? undefined;
     },
     async schedule(request): Promise<Schedule> {
       const written = expressions.schedule(request.script, () => request.context.values());
       if (written !== undefined) return written;
-      const { value } = JSON.parse(await run("timer", request)) as ScriptAnswer;
-      return readMoment(value, options.now());
+      return readMoment((await run("timer", request)).value, options.now());
     },
-    async run(kind, request, args) {
-      return JSON.parse(await run(kind, request, args)) as ScriptAnswer;
-    },
+    run,
     async check(script, helpers) {
       // A timer may be written out: `PT30M`.
       if (expressions.isMoment(script.code)) return { mistakes: [], warnings: [] };
@@ -200,6 +196,9 @@ function asFailure(error: unknown, kind: HandlerKind, mask: (text: string) => st
     retryable: error instanceof ScriptFailed && error.kind === "crashed",
   });
 }
+
+const badAnswer = ({ message }: InvalidAnswer, { name }: SandboxScript, kind: HandlerKind) =>
+  new StepFailed({ ...fileUnder(kind), message: `${message} (${name})`, retryable: false });
 
 const notRunnable = ({ language, location }: ResolvedScript, kind: HandlerKind) =>
   new StepFailed({

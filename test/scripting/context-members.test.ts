@@ -263,6 +263,14 @@ describe("the context's place among the arguments", () => {
   });
 });
 
+test("without helpers a base class cannot bring handlers", () => {
+  const source =
+    "import { ScriptBase as Base } from 'millrace/script'; export default class A extends Base { OutputHandler(c) { return c.Body } }";
+
+  expect([...usedMembers(source, { hasHelpers: false })]).toEqual(["Body"]);
+  expect([...usedMembers(source, { hasHelpers: true })]).toEqual(all);
+});
+
 /** Every member, in every kind of handler, in every way of naming it. */
 test.each(Object.entries(handlers))("%s never misses a member that is named", (kind, row) => {
   const parameters = row.arguments.map((name) => (name === "context" ? "ctx" : name)).join(", ");

@@ -33,7 +33,7 @@ export class TimerSchedule {
 
   static FromDuration(duration: DurationInput): TimerSchedule {
     const delayMs = milliseconds(duration);
-    if (delayMs === undefined || Number.isNaN(delayMs)) {
+    if (delayMs === undefined || !Number.isFinite(delayMs)) {
       throw new ArgumentException(`Not a duration: ${describe(duration)}.`, "duration");
     }
     if (delayMs <= 0) throw new ArgumentException("Duration must be positive.", "duration");

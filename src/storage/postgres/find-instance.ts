@@ -20,7 +20,7 @@ const byKey = {
   text: `
     select ${instanceColumns} from instance i
     where i.domain = $1 and i.flow = $2 and i.key = $3
-    order by i.created_at desc, i.id desc limit 1`,
+    order by i.status in ('C', 'P'), i.created_at desc, i.id desc limit 1`,
 };
 
 /** Reads that wait at the same moment travel together; see `gather.ts`. */

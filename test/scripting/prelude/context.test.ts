@@ -150,10 +150,10 @@ describe("Instance", () => {
   });
 });
 
-describe("Related", () => {
-  const sub = (InstanceId: string, Flow: string) => ({ InstanceId, Flow });
-  const related = (data: object) => contextOf({ Related: data }).Related;
+const sub = (InstanceId: string, Flow: string) => ({ InstanceId, Flow });
+const related = (data: object) => contextOf({ Related: data }).Related;
 
+describe("Related", () => {
   test("answers from what the host has read", async () => {
     const accessor = related({
       Parent: sub("p", "order"),

@@ -50,9 +50,11 @@ const empty = {
   tags: [],
 };
 
+/** A task by its class, anything else as it is. */
+const seen = (arg: unknown) =>
+  arg !== null && typeof arg === "object" ? arg.constructor.name : arg;
+
 describe("every handler kind", () => {
-  const seen = (...args: unknown[]) =>
-    args.map((arg) => (arg !== null && typeof arg === "object" ? arg.constructor.name : arg));
   const call = {
     task: httpTask,
     channel: "sms",
@@ -96,7 +98,7 @@ describe("every handler kind", () => {
       const value = arg as Record<string, unknown>;
       return typeof arg === "object" && "Mutations" in value
         ? value["Body"]
-        : (value["ItemKey"] ?? value["Total"] ?? seen(arg)[0]);
+        : (value["ItemKey"] ?? value["Total"] ?? seen(arg));
     });
     expect(readable).toEqual(expected);
   });
@@ -280,6 +282,10 @@ describe("every handler kind", () => {
   });
 });
 
+function OutputHandler() {
+  return { Data: 2 };
+}
+
 describe("where handlers are found", () => {
   class Base extends ScriptBase {
     OutputHandler() {
@@ -290,7 +296,7 @@ describe("where handlers are found", () => {
   test.each<[string, Record<string, unknown>, unknown]>([
     ["the default class", { default: Base }, true],
     ["an inherited handler", { default: class extends Base {} }, true],
-    ["another exported class", { A: class {}, B: Base }, true],
+    ["another exported class", { A: Error, B: Base }, true],
     [
       "a class without ScriptBase",
       {
@@ -322,9 +328,7 @@ describe("where handlers are found", () => {
     [
       "a default function of that name",
       {
-        default: function OutputHandler() {
-          return { Data: 2 };
-        },
+        default: OutputHandler,
       },
       2,
     ],
@@ -521,11 +525,9 @@ describe("what is thrown", () => {
   });
 
   test("a rejected promise is thrown as well", async () => {
-    const failing = async () => {
-      throw new Error("later");
-    };
-
-    await expect(ask({ Handler: failing }, "condition")).rejects.toThrow("later");
+    await expect(
+      ask({ Handler: () => Promise.reject(new Error("later")) }, "condition"),
+    ).rejects.toThrow("later");
   });
 
   test("an answer that JSON cannot hold is an error", async () => {

@@ -99,9 +99,10 @@ describe("members by name", () => {
   });
 });
 
+const even = (x: number) => x % 2 === 0;
+
 describe("lists", () => {
   const list = [1, 2, 3, 4];
-  const even = (x: number) => x % 2 === 0;
   const script = new Script();
 
   test.each<[string, unknown, unknown]>([

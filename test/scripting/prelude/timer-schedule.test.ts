@@ -46,6 +46,7 @@ test.each([
   ],
   ["no duration", () => TimerSchedule.FromDuration("soon"), "Not a duration: the text 'soon'."],
   ["not a number", () => TimerSchedule.FromDuration(Number.NaN), "Not a duration"],
+  ["no end", () => TimerSchedule.FromDuration(Number.POSITIVE_INFINITY), "Not a duration"],
   [
     "no date",
     () => TimerSchedule.FromDateTime("tomorrow"),

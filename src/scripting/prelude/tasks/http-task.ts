@@ -73,7 +73,9 @@ export class HttpTask extends TaskWithHeaders {
 }
 
 /** Task type 22: the same call from inside the orchestrator. */
-export class ExternalHttpTask extends HttpTask {}
+export class ExternalHttpTask extends HttpTask {
+  declare readonly Type: "22";
+}
 
 /** The older name of type 22. */
 export const LocalHttpTask: typeof ExternalHttpTask = ExternalHttpTask;

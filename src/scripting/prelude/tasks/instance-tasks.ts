@@ -36,10 +36,14 @@ export class InstanceReadTask extends FlowTask {
 }
 
 /** Task type 13: the data of one instance. */
-export class GetInstanceDataTask extends InstanceReadTask {}
+export class GetInstanceDataTask extends InstanceReadTask {
+  declare readonly Type: "13";
+}
 
 /** Task type 19: one instance as a whole. */
-export class GetInstanceTask extends InstanceReadTask {}
+export class GetInstanceTask extends InstanceReadTask {
+  declare readonly Type: "19";
+}
 
 /** Task type 15: a page of instances. */
 export class GetInstancesTask extends FlowTask {

@@ -32,7 +32,9 @@ export class HumanTask extends WorkflowTask {
 }
 
 /** Task type 7: nothing is invoked; the output handler is the task. */
-export class ScriptTask extends WorkflowTask {}
+export class ScriptTask extends WorkflowTask {
+  declare readonly Type: "7";
+}
 
 /** Task type 10: one message per channel, made by the notification mapping. */
 export class NotificationTask extends WorkflowTask {

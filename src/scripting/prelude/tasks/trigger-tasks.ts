@@ -42,7 +42,9 @@ export class TriggerTask extends FlowTask {
 }
 
 /** Task type 11: starts an instance of another workflow. */
-export class StartTask extends TriggerTask {}
+export class StartTask extends TriggerTask {
+  declare readonly Type: "11";
+}
 
 /** Task type 12: runs a transition of another instance. */
 export class DirectTriggerTask extends TriggerTask {
@@ -71,7 +73,9 @@ export class DirectTriggerTask extends TriggerTask {
 }
 
 /** Task type 14: starts a subprocess, which runs on its own. */
-export class SubProcessTask extends TriggerTask {}
+export class SubProcessTask extends TriggerTask {
+  declare readonly Type: "14";
+}
 
 /** The class that they were before they were split. */
 export const TriggerTransitionTask: typeof TriggerTask = TriggerTask;
