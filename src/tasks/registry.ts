@@ -16,8 +16,9 @@ const types: Readonly<Record<string, TaskType>> = {
   "7": { isEffectful: false, run: runScriptTask },
 };
 
+const typeOf = (code: unknown) => types[String(code)];
+
 export function createTasks(scripts: ScriptHost): TaskHost {
-  const typeOf = (code: unknown) => types[String(code)];
   return {
     isEffectful: (definition) => typeOf(definition.attributes["type"])?.isEffectful === true,
     run: async (invocation) => {
