@@ -27,6 +27,9 @@ try {
 const migrations = join("storage", "postgres", "migrations");
 cpSync(join(root, "src", migrations), join(root, "dist", migrations), { recursive: true });
 
+// What authors of scripts complete against: the package's export "millrace/script".
+run("scripts/generate-script-typings.mjs", "dist");
+
 // Both look for package.json, schemas/, examples/ and migrations/ from where they are.
 run("dist/cli/main.js", "doctor");
 run("--input-type=module", "--eval", smokeTest());

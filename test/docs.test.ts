@@ -73,12 +73,30 @@ describe("docs/configuration.md", () => {
   });
 });
 
-describe("the README", () => {
-  const blocks = [...read("README.md").matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text);
-  const requests = blocks
+/** The curl commands of a page. */
+const requestsIn = (page: string): CurlRequest[] =>
+  [...read(page).matchAll(/```sh\n([\s\S]*?)```/g)]
+    .map(([, text]) => text)
     .flatMap((text = "") => text.replaceAll("\\\n", " ").split(/^(?=curl )/m))
     .filter((command) => command.startsWith("curl "))
     .map(requestOf);
+
+test("docs/scripting.md shows a request that a script answers with 201", async () => {
+  const app = await startRuntime({ settings: { "Runtime.Samples": "on" } });
+
+  const answers = [];
+  for (const { method, path, body } of requestsIn("docs/scripting.md")) {
+    answers.push(await app.send(method, path, body));
+  }
+
+  expect(answers).toMatchObject([
+    { status: 201, headers: { "content-type": "application/vnd.loans.quote+json" } },
+  ]);
+  expect(answers[0]?.headers).toHaveProperty("x-quote-id");
+});
+
+describe("the README", () => {
+  const requests = requestsIn("README.md");
 
   test("has a first publish, start, transition and reads, which all work", async () => {
     const app = await startRuntime({

@@ -43,9 +43,9 @@ const members: Record<ContextMember, (run: Run) => Json> = {
   Transition: (run) => json(transitionOf(run)),
   CurrentTransition: (run) =>
     `{"Data":${dataJson(run.record.body ?? run.payload.attributes)},"Header":${json(run.headers)}}`,
-  TaskResponse: (run) => stringifyJson(run.taskResponses as JsonValue),
+  TaskResponse: (run) => stringifyJson(run.taskResponses),
   OutputResponse: () => "{}",
-  MetaData: (run) => stringifyJson(run.metaData as JsonValue),
+  MetaData: (run) => stringifyJson(run.metaData),
   Definitions: () => "{}",
   Runtime: (run) => json(runtimeOf(run)),
   Incident: ({ instance }) =>

@@ -104,6 +104,22 @@ describe("the standard envelope is the answer when the script", () => {
   });
 });
 
+test("of an instance that has faulted the envelope is the answer, which shows the fault", async () => {
+  await app.publish(
+    aWorkflow("output-of-fault")
+      .start("begin", { mapping: script(`export const Handler = () => { throw "no"; };`) })
+      .state("open")
+      .with({ output: script(`export const OutputHandler = () => ({ StatusCode: 201 });`) }),
+  );
+
+  const answer = await app.post(
+    "/api/v1/core/workflows/output-of-fault/instances/start?sync=true",
+    {},
+  );
+
+  expect(answer).toMatchObject({ status: 200, body: { status: "F" } });
+});
+
 test("headers of the connection are not the script's to set", async () => {
   const answer = await startWith(
     `export const OutputHandler = () => ({ Data: "abc", Headers: { "Content-Type": "text/plain", "Content-Length": "1", "Transfer-Encoding": "x" } });`,

@@ -103,6 +103,18 @@ describe("a script that does not compile is refused at publish", () => {
     expect(answer.text).toContain("Cannot find module 'node:fs'");
   });
 
+  test("in a seed record as well", async () => {
+    const { attributes } = aMapping("seeded", "export const a = ;");
+
+    const answer = await app.post(publishPath, {
+      ...aWorkflow("sys-mappings").state("active").build(),
+      data: [{ key: "seeded", version: "1.0.0", attributes }],
+    });
+
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain("data[0].attributes.code");
+  });
+
   test("a member called code elsewhere is no script", async () => {
     const code = base64("not { a script");
 

@@ -1,7 +1,7 @@
 /** Scripts of transitions: mappings, rules and timers, and the forms a script may have. */
 import { Client } from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import { handler, slot } from "../support/a-script-slot.ts";
+import { aScriptTask, handler, output, slot, taskWith } from "../support/a-script-slot.ts";
 import { aWorkflow, type WorkflowBuilder } from "../support/a-workflow.ts";
 import { eventually } from "../support/eventually.ts";
 import { openIncidents } from "../support/incidents.ts";
@@ -13,6 +13,7 @@ const incidentsOf = await openIncidents(app.databaseUrl);
 const database = new Client({ connectionString: app.databaseUrl });
 await database.connect();
 afterAll(() => database.end());
+await app.publish(aScriptTask("note-it"));
 
 async function publish(workflow: WorkflowBuilder) {
   await app.publish(workflow);
@@ -106,17 +107,37 @@ describe("a transition's mapping", () => {
     expect((await orders.read(id)).attributes).toEqual({ a: 1 });
   });
 
-  test("sees the query string and the body as it was sent, sync or queued", async () => {
+  test("sees the query string and the body as it was sent, sync or queued; later hops do not", async () => {
     const orders = await publish(
       aWorkflow("mapped-request")
         .state("open")
         .transition("go", {
+          to: "next",
           mapping: handler(
             "return { raw: context.RawBody, tenant: context.QueryParameters.Tenant, route: context.RouteValues.transitionKey };",
           ),
-        }),
+        })
+        .state("next")
+        .transition("on", {
+          to: "end",
+          otherwise: true,
+          onExecutionTasks: [
+            taskWith(
+              "note-it",
+              output(
+                "return { Data: { later: [context.RawBody, context.QueryParameters, context.RouteValues.transitionKey] } };",
+              ),
+            ),
+          ],
+        })
+        .state("end"),
     );
-    const seen = { raw: '{ "b":2, "a":1.0 }', tenant: "t1", route: "go" };
+    const seen = {
+      raw: '{ "b":2, "a":1.0 }',
+      tenant: "t1",
+      route: "go",
+      later: [null, null, "on"],
+    };
     const path = (id: string) => `${orders.path}/${id}/transitions/go`;
 
     const now = await orders.begin();
