@@ -79,7 +79,7 @@ test("a transition alone is one read and one write", async () => {
 
   for (let i = 0; i < 20; i += 1) expect((await approve(id!)).status).toBe(200);
 
-  expect(Object.fromEntries(countStatements())).toEqual({ "find-instance": 20, "update-runs": 20 });
+  expect(Object.fromEntries(countStatements())).toEqual({ "find-instance": 20, "update-run": 20 });
 });
 
 test("with 32 clients at most every second transition is a commit of its own, reads included", async () => {

@@ -6,6 +6,7 @@
 import type { RunWrite, StartResult } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
 import { createGather, type Gather } from "./gather.ts";
+import { fitsOneRow, writeOneRun } from "./write-one-run.ts";
 import {
   checkpointRows,
   closingRows,
@@ -196,7 +197,10 @@ export function createRunWriter(
       lanes: options.lanes,
       largest: 64,
       keyOf: (write) => write.instance.id,
-      one: async (write) => (await send([write], isNew))[0]!,
+      one: async (write) =>
+        !isNew && isLean(write) && fitsOneRow(write)
+          ? writeOneRun(queries, write)
+          : (await send([write], isNew))[0]!,
       many: (writes) => send(writes, isNew),
     });
   const starts = gather(true);
