@@ -63,6 +63,7 @@ const background = new Set([
   "sweep-nodes",
   "release-jobs",
   "catalogue-revision",
+  "component-changes",
 ]);
 
 /** Executions since the last call, without what the node does every second anyway. */
