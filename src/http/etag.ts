@@ -2,12 +2,11 @@
  * Conditional reads. An ETag names what this caller would see; it is made from version numbers, not
  * by hashing bodies. Body fields and headers carry the same quoted text.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** 43 characters of base64url, quoted: the form the public system's clients know. */
 export function etagOf(...parts: (string | number | undefined)[]): string {
-  const hash = createHash("sha256").update(parts.join("\u0000")).digest("base64url");
-  return `"${hash}"`;
+  return `"${hash("sha256", parts.join("\u0000"), "base64url")}"`;
 }
 
 /** `If-None-Match` against one ETag: a list, `*`, and weak forms all count (RFC 9110, 13.1.2). */

@@ -82,7 +82,8 @@ export function payloadModeOf(request: FastifyRequest): string | undefined {
 }
 
 /** Headers are stored with the record and the job; credentials stay out of both. */
-const withoutSecrets = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, isSecretName(name) ? masked : value]),
-  );
+function withoutSecrets(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name in headers) kept[name] = isSecretName(name) ? masked : headers[name]!;
+  return kept;
+}

@@ -1,5 +1,5 @@
 /** The answers to a start and a transition, and the history they leave. */
-import { stringifyJson } from "../engine/exact-json.ts";
+import { jsonText } from "../engine/json-text.ts";
 import type { Instance } from "../engine/instance.ts";
 import type { Outcome } from "../runtime/instances.ts";
 import type { StoredRecord } from "../runtime/instances.ts";
@@ -19,7 +19,7 @@ export function outcomeJson({ instance, accepted }: Outcome): string {
   });
   return instance.data === undefined
     ? head
-    : `${head.slice(0, -1)},"attributes":${stringifyJson(instance.data)}}`;
+    : `${head.slice(0, -1)},"attributes":${jsonText(instance.data)}}`;
 }
 
 /** `{domain},{workflow},{version},{instanceId}`. */

@@ -4,8 +4,9 @@
  * however many scripts of the run read it.
  */
 import type { Workflow } from "../engine/definition/model.ts";
-import { isJsonObject, stringifyJson, type JsonValue } from "../engine/exact-json.ts";
+import { stringifyJson, type JsonValue } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
+import { jsonText } from "../engine/json-text.ts";
 import type { Run } from "../engine/transition/run.ts";
 import type { ContextMember } from "../scripting/contract.ts";
 import type { ContextSource } from "../scripting/script-host.ts";
@@ -29,7 +30,7 @@ type Json = string | undefined;
 
 const json = (value: unknown): string => JSON.stringify(value) ?? "null";
 const dataJson = (value: JsonValue | undefined): string =>
-  value === undefined ? "null" : stringifyJson(value);
+  value === undefined ? "null" : jsonText(value);
 
 const members: Record<ContextMember, (run: Run) => Json> = {
   Body: (run) => dataJson(bodyOf(run)),
@@ -81,16 +82,6 @@ const runtimeOf = ({ instance, program }: Run) => ({
 
 const pascal = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-const dataTexts = new WeakMap<object, string>();
-
-/** Data are values: the same object is the same text. */
-function dataText(data: JsonValue | undefined): string {
-  if (!isJsonObject(data)) return dataJson(data);
-  let text = dataTexts.get(data);
-  if (text === undefined) dataTexts.set(data, (text = stringifyJson(data)));
-  return text;
-}
-
 function instanceJson(instance: Instance): string {
   const { current, effective } = instance;
   const head = json({
@@ -121,7 +112,7 @@ function instanceJson(instance: Instance): string {
     HasActiveSubFlow: false,
     ActiveCorrelations: [],
   });
-  return `${head.slice(0, -1)},"Data":${dataText(instance.data)}}`;
+  return `${head.slice(0, -1)},"Data":${dataJson(instance.data)}}`;
 }
 
 const workflowTexts = new WeakMap<Workflow, string>();

@@ -8,8 +8,9 @@ import {
   stateTypeCodes,
   triggerTypeCodes,
 } from "../../engine/enumeration-codes.ts";
-import { stringifyJson, type JsonValue } from "../../engine/exact-json.ts";
+import type { JsonValue } from "../../engine/exact-json.ts";
 import { formatJobName, JobType } from "../../engine/job-name.ts";
+import { jsonText } from "../../engine/json-text.ts";
 import type { TransitionRecord } from "../../engine/transition/run.ts";
 import type { JobToAdd, RunWrite } from "../instance-store.ts";
 
@@ -22,7 +23,7 @@ const rowsOf = (writes: readonly RunWrite[], rows: (write: RunWrite) => readonly
 const withJson = (object: object, name: string, value: JsonValue | undefined) => {
   const text = JSON.stringify(object);
   if (value === undefined) return text;
-  return `${text.slice(0, -1)},"${name}":${stringifyJson(value)}}`;
+  return `${text.slice(0, -1)},"${name}":${jsonText(value)}}`;
 };
 
 export const instanceRows = (writes: readonly RunWrite[]): string =>

@@ -7,7 +7,7 @@ import {
   stateTypeCodes,
   triggerTypeCodes,
 } from "../../engine/enumeration-codes.ts";
-import { stringifyJson } from "../../engine/exact-json.ts";
+import { jsonText } from "../../engine/json-text.ts";
 import type { RunWrite } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
 
@@ -57,7 +57,7 @@ export async function writeOneRun(queries: Queries, write: RunWrite): Promise<bo
     i.stage,
     i.tags,
     dataChanged,
-    dataChanged && i.data !== undefined ? stringifyJson(i.data) : null,
+    dataChanged && i.data !== undefined ? jsonText(i.data) : null,
     i.dataVersion,
     i.entityEtag,
     i.modifiedAt,
@@ -78,7 +78,7 @@ export async function writeOneRun(queries: Queries, write: RunWrite): Promise<bo
     triggerTypeCodes.codeOf(r.trigger),
     r.startedAt,
     r.finishedAt,
-    r.body === undefined ? null : stringifyJson(r.body),
+    r.body === undefined ? null : jsonText(r.body),
     r.dataVersion,
     r.entityEtag,
     r.headers === undefined ? null : JSON.stringify(r.headers),
