@@ -144,7 +144,7 @@ export async function publishWorkload({ url }: Subject): Promise<void> {
 }
 
 /** About 1 KB of data. Made beforehand, so that making them is not what is measured. */
-const payloads = Array.from({ length: 1000 }, () => {
+export const payloads = Array.from({ length: 1000 }, () => {
   const members = names.map((name) => [name, Math.random().toString(36).slice(2).padEnd(84, "x")]);
   return JSON.stringify({ attributes: Object.fromEntries(members) });
 });

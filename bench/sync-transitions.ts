@@ -4,7 +4,15 @@ import { cpuSeconds } from "./cpu.ts";
 import { median, rounds, seconds, table } from "./figures.ts";
 import { load, request } from "./load.ts";
 import { openPgbench } from "./pgbench.ts";
-import { anyOf, instancesPath, payload, startInstances, type Subject } from "./subject.ts";
+import { hasWrk, wrk } from "./wrk.ts";
+import {
+  anyOf,
+  instancesPath,
+  payload,
+  payloads,
+  startInstances,
+  type Subject,
+} from "./subject.ts";
 
 const instances = 10_000;
 
@@ -30,8 +38,14 @@ export async function syncTransitions(subject: Subject): Promise<void> {
     );
     return Number(rows[0]!.bytes);
   };
-  const next = () =>
-    request("PATCH", `${instancesPath}/${anyOf(ids)}/transitions/approve?sync=true`, payload());
+  const paths = ids.map((id) => `${instancesPath}/${id}/transitions/approve?sync=true`);
+  const next = () => request("PATCH", anyOf(paths), payload());
+  const isWrk = await hasWrk();
+  console.log(`load by ${isWrk ? "wrk" : "our own generator"}`);
+  const measure = (connections: number) =>
+    isWrk
+      ? wrk({ url: subject.url, connections, seconds, method: "PATCH", paths, bodies: payloads })
+      : load({ port: subject.port, connections, seconds, next, good: [200, 409] });
 
   // Compilers warm up for a while; nobody's first seconds are what a service is like.
   await load({ port: subject.port, connections: 32, seconds: seconds * 2, next, good: [200, 409] });
@@ -41,13 +55,7 @@ export async function syncTransitions(subject: Subject): Promise<void> {
     for (const connections of [1, 8, 32, 128]) {
       const reference = (await pgbench?.perSecond(connections, seconds)) ?? Number.NaN;
       const before = [cpuSeconds(subject.pid), cpuSeconds(subject.postgresPid), await walBytes()];
-      const result = await load({
-        port: subject.port,
-        connections,
-        seconds,
-        next,
-        good: [200, 409],
-      });
+      const result = await measure(connections);
       const after = [cpuSeconds(subject.pid), cpuSeconds(subject.postgresPid), await walBytes()];
       const count = result.perSecond * seconds;
       const slot = {
