@@ -11,7 +11,7 @@
  */
 import { ComponentKind } from "../engine/component-kind.ts";
 import type { Component } from "../engine/component.ts";
-import type { TaskBinding } from "../engine/definition/model.ts";
+import type { TaskBinding, Timeout } from "../engine/definition/model.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import { stringifyJson } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
@@ -27,7 +27,7 @@ import {
 } from "../engine/transition/advance.ts";
 import { checkpointOf, type QueuedRequest } from "../engine/transition/checkpoint.ts";
 import { nothingPending, type Run, type Tools } from "../engine/transition/run.ts";
-import type { ScriptHost, ScriptRequest } from "../scripting/script-host.ts";
+import type { Schedule, ScriptHost, ScriptRequest } from "../scripting/script-host.ts";
 import type { EndsOthers, InstanceStore, JobToAdd, RunWrite } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import type { TaskJournal } from "../storage/task-journal.ts";
@@ -50,6 +50,8 @@ export interface ExecutePorts {
   /** This node, as jobs name it. */
   nodeId: string;
   faultPoint: FaultPoint;
+  /** Trouble that does not change the outcome. */
+  onTrouble: (event: string, error: unknown) => void;
 }
 
 /**
@@ -165,12 +167,12 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
 }
 
 const scriptRequest = (
-  { run, signal }: Pick<Execution, "run" | "signal">,
+  { run, signal, traceId }: Pick<Execution, "run" | "signal" | "traceId">,
   script: ScriptCode,
 ): ScriptRequest => ({
   script,
   helpers: run.program.workflow.helpers,
-  context: scriptContext(run),
+  context: scriptContext(run, traceId),
   signal,
 });
 
@@ -224,7 +226,7 @@ async function runTask(
   const { run } = execution;
   const definition = await definitionOf(ports, binding);
   const request = (script: ScriptCode, seen?: SeenByScript) =>
-    scriptRequest({ run: { ...run, ...seen }, signal }, script);
+    scriptRequest({ run: { ...run, ...seen }, signal, traceId: execution.traceId }, script);
   const invocation = { binding, definition, run, executionKey, signal, request };
   if (!tasks.isEffectful(definition)) return tasks.run(invocation);
 
@@ -329,6 +331,22 @@ const newJob = ({ instance, hop }: Run, payload: string, { uuid }: Tools): Job =
   attempts: 1,
 });
 
+/** By its script if it has one; a script that fails leaves the duration of the definition. */
+async function timeoutOf(
+  ports: ExecutePorts,
+  execution: Execution,
+  { mapping, durationMs }: Timeout,
+): Promise<Schedule> {
+  if (mapping === undefined || mapping.type === "global") return { delayMs: durationMs };
+  try {
+    return await ports.scripts.schedule(scriptRequest(execution, mapping));
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    ports.onTrouble("TimeoutScriptFailed", error);
+    return { delayMs: durationMs };
+  }
+}
+
 async function writeEnd(ports: ExecutePorts, execution: Execution): Promise<Executed> {
   const { run, job, timerId, stored } = execution;
   const { idempotencyKey, instance } = run;
@@ -338,9 +356,9 @@ async function writeEnd(ports: ExecutePorts, execution: Execution): Promise<Exec
   const armTimeout = isStart && timeout !== undefined && instance.status !== "C";
   const addJobs = timerJobs(run, ports.tools);
   if (armTimeout) {
+    const schedule = await timeoutOf(ports, execution, timeout);
     const { uuid } = ports.tools;
-    const delayMs = timeout.durationMs;
-    addJobs.push({ id: uuid(), type: JobType.timeout, instanceId: instance.id, delayMs });
+    addJobs.push({ id: uuid(), type: JobType.timeout, instanceId: instance.id, ...schedule });
   }
   ports.faultPoint(stored === undefined ? "before-start-write" : "before-settle-write");
   const result = await write(ports, execution, {

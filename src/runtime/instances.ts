@@ -17,8 +17,6 @@ export interface InstancePorts extends ExecutePorts {
   enforceRoles: boolean;
   /** A start whose key is in use: refused, or answered with the instance that has it. */
   startOnExistingKey: "conflict" | "returnExisting";
-  /** Trouble that does not change the answer. */
-  onTrouble: (event: string, error: unknown) => void;
 }
 
 export interface Outcome {

@@ -68,6 +68,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     tools,
     nodeId,
     faultPoint,
+    onTrouble,
     noticed: (added) => jobs.noticed(added),
     held: { hold: (id) => jobs.held.hold(id), letGo: (id) => jobs.held.letGo(id) },
   };
@@ -79,8 +80,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     faultPoint,
     onTrouble,
     claims: options.claimsJobs,
-    run: (job, known, stopping) =>
-      runJob({ ...ports, jobStore, budgetMs, onTrouble }, job, known, stopping),
+    run: (job, known, stopping) => runJob({ ...ports, jobStore, budgetMs }, job, known, stopping),
   });
   await jobs.start().catch(async (error: unknown) => {
     await heartbeat.close();
@@ -94,7 +94,6 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     jobs,
     enforceRoles,
     startOnExistingKey,
-    onTrouble,
   });
   return {
     instances,

@@ -44,7 +44,6 @@ export interface RunJobPorts extends ExecutePorts {
   jobStore: JobStore;
   /** How long one job may take, whole chain included. */
   budgetMs: number;
-  onTrouble: (event: string, error: unknown) => void;
 }
 
 export async function runJob(

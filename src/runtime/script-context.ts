@@ -11,7 +11,7 @@ import type { Run } from "../engine/transition/run.ts";
 import type { ContextMember } from "../scripting/contract.ts";
 import type { ContextSource } from "../scripting/script-host.ts";
 
-export function scriptContext(run: Run): ContextSource {
+export function scriptContext(run: Run, traceId?: string): ContextSource {
   return {
     values: () => expressionContext(run),
     json(member) {
@@ -19,6 +19,7 @@ export function scriptContext(run: Run): ContextSource {
       return typeof value === "string" ? value : undefined;
     },
     origin: {
+      ...(traceId === undefined ? {} : { traceId }),
       instance: run.instance.id,
       workflow: run.instance.flow,
       transition: run.hop.transition.key,
