@@ -6,6 +6,7 @@
  * BENCH_ROUNDS (3) how often each is repeated, BENCH_ROWS (1000000) the size of the large list.
  */
 import { asyncLatency } from "./async-latency.ts";
+import { hostile } from "./hostile.ts";
 import { lists } from "./lists.ts";
 import { reads } from "./reads.ts";
 import { scripts } from "./scripts.ts";
@@ -17,6 +18,7 @@ const parts: Record<string, (subject: Subject) => Promise<void>> = {
   async: asyncLatency,
   reads,
   scripts,
+  hostile,
   lists,
 };
 
