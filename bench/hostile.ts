@@ -35,6 +35,9 @@ const scripts = {
     "export const Handler = () => { const all = []; for (;;) all.push('x'.repeat(1e5) + all.length); };",
 };
 
+const start = (key: string) => () =>
+  request("POST", `/api/v1/${domain}/workflows/${key}/instances/start?sync=true`, payload());
+
 export async function hostile(subject: Subject): Promise<void> {
   for (const [key, code] of Object.entries(scripts)) {
     await fetch(`${subject.url}/api/v1/definitions/publish`, {
@@ -43,8 +46,6 @@ export async function hostile(subject: Subject): Promise<void> {
       body: JSON.stringify(flow(key, code)),
     });
   }
-  const start = (key: string) => () =>
-    request("POST", `/api/v1/${domain}/workflows/${key}/instances/start?sync=true`, payload());
   const normal = (time: number) =>
     load({ port: subject.port, connections: clients, seconds: time, next: start("normal") });
   await normal(3);
