@@ -16,7 +16,7 @@ const mapped = (text: string, change: (text: string) => string): string =>
     return changed.length !== part.length || changed.charCodeAt(0) < 128 ? part : changed;
   });
 
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 const asciiRun = /[\0-\x7f]+/g;
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 const runOrLetter = /[\0-\x7f]+|[^\0-\x7f]/gu;
