@@ -7,11 +7,10 @@ import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { admit, isSpecial, resolveSpecial, type Admitted } from "../engine/transition/admit.ts";
-import { errorsInMerge } from "../engine/transition/advance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
 import { nothingPending, type Program } from "../engine/transition/run.ts";
-import { checkPayload } from "./check-payload.ts";
+import { checkMerge, checkPayload } from "./check-payload.ts";
 import { checkRoles } from "./check-roles.ts";
 import { executeRun, type JobExecution } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
@@ -186,11 +185,7 @@ async function acceptChange(
   queued: QueuedRequest,
   { traceId }: TransitionRequest,
 ): Promise<Outcome | "again"> {
-  // What a mapping will make of the payload is not known yet.
-  if (transition.mapping === undefined) {
-    const errors = errorsInMerge(program, instance, queued.payload.attributes);
-    if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
-  }
+  checkMerge(program, instance, transition, queued.payload.attributes);
   // updateData runs beside whatever else runs: it leaves the status as it is.
   const status = kind === "updateData" ? instance.status : "B";
   const accepted: Instance = { ...instance, status };

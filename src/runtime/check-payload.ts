@@ -1,8 +1,11 @@
 import type { SchemaEntry, Transition } from "../engine/definition/model.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import { toPlain, type JsonValue } from "../engine/exact-json.ts";
+import type { Instance } from "../engine/instance.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
+import { errorsInMerge } from "../engine/transition/advance.ts";
+import type { Program } from "../engine/transition/run.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import type { ScriptHost, ScriptRequest } from "../scripting/script-host.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -27,6 +30,21 @@ export async function checkPayload(
   if (entry === undefined) return;
   const schema = await loadSchema(ports.catalogue, entry.reference);
   const errors = schema.validate(toPlain(attributes ?? {}));
+  if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
+}
+
+/**
+ * For work that is only accepted: what the master schema would refuse at the merge is told now, where
+ * somebody still listens. What a mapping will make of the payload is not known yet.
+ */
+export function checkMerge(
+  program: Program,
+  instance: Instance,
+  transition: Transition,
+  attributes: JsonValue | undefined,
+): void {
+  if (transition.mapping !== undefined) return;
+  const errors = errorsInMerge(program, instance, attributes);
   if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
 }
 

@@ -4,7 +4,6 @@ import type { Author, Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
-import { errorsInMerge } from "../engine/transition/advance.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
 import { nothingPending, type Program, type Tools } from "../engine/transition/run.ts";
@@ -13,7 +12,7 @@ import type { InstancePorts, Outcome } from "./instances.ts";
 import { outcomeOfJob } from "./outcome-of-job.ts";
 import { loadProgram } from "./load-program.ts";
 import { payloadOf, type PayloadRequest } from "./payload-of.ts";
-import { checkPayload } from "./check-payload.ts";
+import { checkMerge, checkPayload } from "./check-payload.ts";
 import { checkRoles } from "./check-roles.ts";
 import { scriptContext } from "./script-context.ts";
 
@@ -138,11 +137,7 @@ async function acceptStart(
   { traceId }: StartRequest,
 ): Promise<Outcome | "keyInUse"> {
   const { startTransition: transition } = program.workflow;
-  // What a mapping will make of the payload is not known yet.
-  if (transition.mapping === undefined) {
-    const errors = errorsInMerge(program, instance, queued.payload.attributes);
-    if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
-  }
+  checkMerge(program, instance, transition, queued.payload.attributes);
   const busy: Instance = { ...instance, status: "B" };
   const job = ports.jobs.prepare({
     type: JobType.transition,
