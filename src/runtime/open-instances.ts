@@ -39,7 +39,8 @@ export interface OpenInstances {
   close(graceMs: number): Promise<void>;
 }
 
-const lanes = { lanes: 4, patienceMs: 20 };
+/** Two batches under way at once keep one connection busy while the other's answer is read. */
+const lanes = 2;
 
 /** Well below the time after which a node that does not say so counts as dead. */
 const heartbeatTimeoutMs = 2000;

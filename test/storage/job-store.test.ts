@@ -21,10 +21,7 @@ async function aStore() {
   const database = openDatabase({ url, poolSize: 4, statementTimeoutMs: 5000 });
   onTestFinished(() => database.close());
   const jobs = createJobStore({ queries: database, heartbeat: database, leaseSeconds });
-  const instances = createInstanceStore(database, {
-    lanes: { lanes: 2, patienceMs: 20 },
-    leaseSeconds,
-  });
+  const instances = createInstanceStore(database, { lanes: 2, leaseSeconds });
   await jobs.beat(nodeA, 60);
   await jobs.beat(nodeB, 60);
 

@@ -1,6 +1,5 @@
 import type { InstanceStore } from "../instance-store.ts";
 import type { Database } from "./database.ts";
-import type { Lanes } from "./gather.ts";
 import { createInstanceFinder } from "./find-instance.ts";
 import { findRepeat } from "./find-repeat.ts";
 import { listRecords } from "./list-records.ts";
@@ -8,8 +7,8 @@ import { readDeltas } from "./read-deltas.ts";
 import { createRunWriter } from "./write-runs.ts";
 
 export interface InstanceStoreOptions {
-  /** How reads, and writes, gather into batches. */
-  lanes: Lanes;
+  /** Batches under way at once, for reads and for writes each. */
+  lanes: number;
   /** How long a claimed job stays this node's. */
   leaseSeconds: number;
 }

@@ -5,7 +5,7 @@
  */
 import type { RunWrite, StartResult } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
-import { createGather, type Gather, type Lanes } from "./gather.ts";
+import { createGather, type Gather } from "./gather.ts";
 import { fitsOneRow, writeOneRun } from "./write-one-run.ts";
 import {
   checkpointRows,
@@ -166,7 +166,7 @@ export interface RunWriter {
 
 export function createRunWriter(
   queries: Queries,
-  options: { lanes: Lanes; leaseSeconds: number },
+  options: { lanes: number; leaseSeconds: number },
 ): RunWriter {
   const send = async (writes: RunWrite[], isNew: boolean): Promise<boolean[]> => {
     // The same order on every connection and node, so that batches do not lock crosswise.
@@ -194,7 +194,7 @@ export function createRunWriter(
 
   const gather = (isNew: boolean): Gather<RunWrite, boolean> =>
     createGather({
-      ...options.lanes,
+      lanes: options.lanes,
       largest: 64,
       keyOf: (write) => write.instance.id,
       one: async (write) =>
