@@ -12,12 +12,14 @@ import { reads } from "./reads.ts";
 import { scripts } from "./scripts.ts";
 import { publishWorkload, startSubject, type Subject } from "./subject.ts";
 import { syncTransitions } from "./sync-transitions.ts";
+import { tasks } from "./tasks.ts";
 
 const parts: Record<string, (subject: Subject) => Promise<void>> = {
   sync: syncTransitions,
   async: asyncLatency,
   reads,
   scripts,
+  tasks,
   hostile,
   lists,
 };

@@ -2,10 +2,8 @@
 import type { createSandbox } from "../src/scripting/worker/create-sandbox.ts";
 import { median, rounds, seconds, table } from "./figures.ts";
 import { load, request } from "./load.ts";
+import { publish, start, taskOf, workflowWith } from "./one-transition.ts";
 import { anyOf, domain, payload, type Subject } from "./subject.ts";
-
-const labels = [{ label: "bench", language: "en" }];
-const envelope = { domain, version: "1.0.0", flowVersion: "1.0.0", tags: ["bench"] };
 
 const mapping = (code: string) => ({ encoding: "NAT", location: "./bench.js", code });
 const mark = (name: string) =>
@@ -18,51 +16,11 @@ const task = (order: number, name: string) => ({
   mapping: mark(name),
 });
 
-const workflow = (key: string, onExecutionTasks: object[]) => ({
-  ...envelope,
-  key,
-  flow: "sys-flows",
-  attributes: {
-    type: "F",
-    labels,
-    startTransition: {
-      key: "start",
-      target: "s0",
-      triggerType: 0,
-      versionStrategy: "Minor",
-      labels,
-    },
-    states: [
-      {
-        key: "s0",
-        stateType: 1,
-        versionStrategy: "Minor",
-        labels,
-        transitions: [
-          {
-            key: "go",
-            target: "s0",
-            triggerType: 0,
-            versionStrategy: "Minor",
-            labels,
-            onExecutionTasks,
-          },
-        ],
-      },
-    ],
-  },
-});
-
 export async function scripts(subject: Subject): Promise<void> {
   await callsAlone();
-  await publish(subject, {
-    ...envelope,
-    key: "script",
-    flow: "sys-tasks",
-    attributes: { type: "7", config: {} },
-  });
-  await publish(subject, workflow("plain", []));
-  await publish(subject, workflow("scripted", [task(1, "one"), task(2, "two")]));
+  await publish(subject, taskOf("script", "7", {}));
+  await publish(subject, workflowWith("plain", []));
+  await publish(subject, workflowWith("scripted", [task(1, "one"), task(2, "two")]));
   const rates = { plain: [] as number[], scripted: [] as number[] };
   const ids = { plain: await start(subject, "plain"), scripted: await start(subject, "scripted") };
   for (let round = 0; round <= rounds; round += 1) {
@@ -131,7 +89,7 @@ async function callsAlone(): Promise<void> {
 async function firstCalls(subject: Subject): Promise<void> {
   const times: number[] = [];
   for (let i = 0; i < 10; i += 1) {
-    await publish(subject, workflow(`fresh-${i}`, [task(1, `fresh${i}`)]));
+    await publish(subject, workflowWith(`fresh-${i}`, [task(1, `fresh${i}`)]));
     const [id] = await start(subject, `fresh-${i}`, 1);
     const path = `/api/v1/${domain}/workflows/fresh-${i}/instances/${id}/transitions/go?sync=true`;
     const begin = performance.now();
@@ -146,29 +104,4 @@ async function firstCalls(subject: Subject): Promise<void> {
   console.log(
     `first transition after publish, one script task: p50 ${median(times).toFixed(1)} ms`,
   );
-}
-
-async function publish({ url }: Subject, component: object): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/definitions/publish`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(component),
-  });
-  if (answer.status !== 200) throw new Error(await answer.text());
-}
-
-async function start({ url }: Subject, flow: string, count = 200): Promise<string[]> {
-  const ids: string[] = [];
-  for (let i = 0; i < count; i += 1) {
-    const answer = await fetch(
-      `${url}/api/v1/${domain}/workflows/${flow}/instances/start?sync=true`,
-      {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: payload(),
-      },
-    );
-    ids.push(((await answer.json()) as { id: string }).id);
-  }
-  return ids;
 }

@@ -42,6 +42,8 @@ export async function startSubject(): Promise<Subject> {
         MILLRACE_PORT: String(port),
         MILLRACE_INIT_PORT: "0",
         MILLRACE_LOG_LEVEL: "warn",
+        // The servers that tasks call are the benchmark's own.
+        Egress__Allow: "loopback",
       },
       stdio: ["ignore", "pipe", "inherit"],
     },

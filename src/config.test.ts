@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { loadConfig, maskUrl, settings, shownValue, type SettingName } from "./config.ts";
+import {
+  loadConfig,
+  maskUrl,
+  secretValues,
+  settings,
+  shownValue,
+  type SettingName,
+} from "./config.ts";
 import { StartRefusal } from "./engine/start-refusal.ts";
 
 interface Given {
@@ -200,6 +207,13 @@ test.each<[string, Given, RegExp]>([
     /'loopback, 10\.0\.0\.0\/'; allowed: loopback, private, addresses and CIDR ranges/,
   ],
   ["a range that is too wide", { env: { Http__TrustedPeers: "10.0.0.0/33" } }, /10\.0\.0\.0\/33/],
+  [
+    "an address with a scheme, where a name is meant",
+    { env: { Egress__Allow: "http://api.internal" } },
+    /Egress\.Allow in .*http:\/\/api\.internal.*\*\.internal/,
+  ],
+  ["a star in the middle of a name", { env: { Egress__Allow: "api.*.internal" } }, /Egress\.Allow/],
+  ["an address in another spelling", { env: { Egress__Allow: "2130706433" } }, /Egress\.Allow/],
 ])("%s is refused by its name", (_what, given, message) => {
   expect(() => load(given)).toThrow(StartRefusal);
   expect(() => load(given)).toThrow(message);
@@ -220,6 +234,11 @@ test.each<[SettingName, string, unknown]>([
     ["https://a.example", "https://b.example"],
   ],
   ["Http.CorsOrigins", "", []],
+  [
+    "Egress.Allow",
+    "loopback, 10.1.0.0/16, ::1, api.internal, *.svc",
+    ["loopback", "10.1.0.0/16", "::1", "api.internal", "*.svc"],
+  ],
   [
     "Http.TrustedPeers",
     "LOOPBACK,10.1.0.0/16,::1,fd00::/8",
@@ -268,6 +287,110 @@ test.each([
 ])("%s is shown as %s", (url, shown) => {
   expect(maskUrl(url)).toBe(shown);
   expect(shownValue("Database.Url", url)).toBe(shown);
+});
+
+test.each(["http://127.0.0.1:3500", "https://sidecar.internal/dapr/", ""])(
+  "the sidecar's address '%s' is taken and shown",
+  (url) => {
+    expect(valueOf("Dapr.HttpEndpoint", { env: { DAPR_HTTP_ENDPOINT: url } }).value).toBe(url);
+    expect(shownValue("Dapr.HttpEndpoint", url)).toBe(url);
+  },
+);
+
+test.each(["127.0.0.1:3500", "ftp://sidecar", "http://me:hunter2@sidecar", "http://sidecar?a=1"])(
+  "the sidecar's address '%s' is refused, and not repeated",
+  (url) => {
+    const refused = () => load({ env: { DAPR_HTTP_ENDPOINT: url } });
+
+    expect(refused).toThrow(
+      /^Dapr\.HttpEndpoint in the environment variable DAPR_HTTP_ENDPOINT is malformed; allowed: an http or https address without user, query and fragment\.$/,
+    );
+  },
+);
+
+test("the sidecar's token is not shown", () => {
+  expect(shownValue("Dapr.ApiToken", "hunter2")).toBe("***");
+});
+
+test("of webhooks only the host is shown", () => {
+  expect(
+    shownValue("Notification.Channels", [
+      "email=smtp",
+      "sms=webhook:https://me:pw@hooks.example:8443/services/T0/secret?key=x",
+      "push=webhook:http://hooks.example",
+      "*=dapr",
+    ]),
+  ).toBe(
+    "email=smtp,sms=webhook:https://hooks.example:8443/***,push=webhook:http://hooks.example/***,*=dapr",
+  );
+});
+
+test("what a log must never show is gathered from all settings", () => {
+  const { config } = load({
+    flags: {
+      "Database.Url": "postgres://me:db-pw@db/mill?password=query-pw",
+      "Notification.Smtp.Url": "smtp://me:mail%40pw@mail.example",
+      "Notification.WebhookSecret": "signing-key",
+      "Notification.Channels": ["sms=webhook:https://me:hook-pw@hooks.example/in", "email=smtp"],
+    },
+  });
+
+  expect(new Set(secretValues(config))).toEqual(
+    new Set(["db-pw", "query-pw", "mail%40pw", "mail@pw", "signing-key", "hook-pw"]),
+  );
+  expect(secretValues(load().config)).toEqual([]);
+});
+
+test.each([
+  ["smtp://mail.example", true],
+  ["smtps://me:p%40ss@mail.example:465/", true],
+  ["SMTP://[::1]:25", true],
+  ["mail.example:25", false],
+  ["https://mail.example", false],
+  ["smtp://", false],
+  ["smtp://me:100%@mail.example", false],
+  ["smtp://mail.example/path", false],
+])("%s as a mail server: %s", (url, fits) => {
+  const loading = () => load({ env: { Notification__Smtp__Url: url } });
+
+  if (fits) expect(loading().config["Notification.Smtp.Url"]).toBe(url);
+  else expect(loading).toThrow(/^Notification\.Smtp\.Url in .* is malformed; allowed: smtp:/);
+});
+
+test.each([
+  "main=postgres",
+  "quick=memory",
+  "cache=redis://127.0.0.1:6379",
+  "cache=redis://:p%40ss@redis.internal:6379/2",
+  "cache=rediss://user:pw@redis.internal",
+  "remote=dapr:orders",
+])("the state store %s is accepted", (entry) => {
+  const { config } = load({ env: { StateStore__Stores: entry } });
+
+  expect(config["StateStore.Stores"]).toEqual([entry]);
+});
+
+test.each([
+  "postgres",
+  "main=mysql",
+  "cache=redis:",
+  "cache=redis://:hunter2@host/name",
+  "cache=redis://:hunter2@host:port",
+  "remote=dapr:",
+  "a b=memory",
+])("the state store %s is refused, and not repeated", (entry) => {
+  const refused = () => load({ env: { StateStore__Stores: entry } });
+
+  expect(refused).toThrow(/StateStore\.Stores in .* is malformed; allowed: name=postgres, name=/);
+  expect(refused).not.toThrow(/hunter2/);
+});
+
+test("state stores are shown without their passwords", () => {
+  const stores = ["main=postgres", "a=redis://:p@ss@host:6379/0", "b=rediss://me:pw@host"];
+
+  expect(shownValue("StateStore.Stores", stores)).toBe(
+    "main=postgres,a=redis://:***@host:6379/0,b=rediss://me:***@host",
+  );
 });
 
 test("lists are shown as they may be written, empty ones as nothing", () => {

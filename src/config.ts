@@ -19,8 +19,11 @@ interface Setting<T> {
   default: T;
   about: string;
   env?: string;
-  /** Shown as `***` by `millrace doctor`; a connection string only loses its password. */
-  secret?: "whole" | "url";
+  /**
+   * Shown as `***` by `millrace doctor`; a connection string only loses its password, and of web
+   * addresses in a list only the host is shown.
+   */
+  secret?: "whole" | "url" | "webAddresses";
   min?: number;
   max?: number;
   choices?: readonly string[];
@@ -65,6 +68,70 @@ const peer: Form = {
     return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
   },
   allowed: "loopback, private, addresses and CIDR ranges such as 10.1.0.0/16",
+};
+
+const sidecarAddress: Form = {
+  fits: (text) => text === "" || (URL.canParse(text) && isBareAddress(new URL(text))),
+  allowed: "an http or https address without user, query and fragment",
+};
+
+const domainAddress: Form = {
+  fits: (text) => {
+    const [, address = ""] = /^[^=\s]+\s*=\s*(\S+)$/.exec(text) ?? [];
+    return URL.canParse(address) && isBareAddress(new URL(address));
+  },
+  allowed: "entries such as payments=https://payments.example:4201",
+};
+
+const isBareAddress = ({ protocol, username, password, search, hash }: URL): boolean =>
+  /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === "";
+
+const registryAddress: Form = {
+  fits: (text) => URL.canParse(text) && isBareAddress(new URL(text)),
+  allowed: "an http or https address without user, query and fragment",
+};
+
+const mailServer: Form = {
+  fits: (text) =>
+    text === "" ||
+    (/^smtps?:\/\/[^/]+\/?$/i.test(text) && URL.canParse(text) && !/%(?![0-9a-f]{2})/i.test(text)),
+  allowed: "smtp://user:password@host:587 or smtps://…, special characters percent-encoded",
+};
+
+const reachable: Form = {
+  // A name whose last part is a number would be read as an address.
+  fits: (text) =>
+    peer.fits(text) ||
+    (/^(\*\.)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/i.test(text) &&
+      !/(^|\.)(\d+|0x[0-9a-f]*)$/i.test(text)),
+  allowed:
+    "loopback, private, addresses, CIDR ranges such as 10.1.0.0/16, and host names such as api.internal or *.internal",
+};
+
+const stateStore: Form = {
+  fits: (text) => {
+    const [, place = ""] = /^[\w.-]+=(.+)$/.exec(text) ?? [];
+    if (/^(postgres|memory|dapr:[^\s/]+)$/.test(place)) return true;
+    const isRedis = /^rediss?:\/\/[^\s/]/.test(place) && URL.canParse(place);
+    return isRedis && /^\/?\d*$/.test(new URL(place).pathname);
+  },
+  allowed:
+    "name=postgres, name=memory, name=redis://:password@host:6379/0 (special characters percent-encoded), name=rediss://…, name=dapr:component",
+};
+
+const keySetAddress: Form = {
+  fits: (text) => {
+    if (text === "") return true;
+    if (!URL.canParse(text)) return false;
+    const { protocol, username, password } = new URL(text);
+    return /^https?:$/.test(protocol) && username === "" && password === "";
+  },
+  allowed: "an http or https address without user and password",
+};
+
+const signature: Form = {
+  fits: (text) => /^((RS|PS|ES)(256|384|512)|EdDSA|Ed25519)$/.test(text),
+  allowed: "RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519",
 };
 
 export const settings = {
@@ -134,6 +201,57 @@ export const settings = {
   "Authorization.EnforceTransitionRoles": boolean({
     default: true,
     about: "refuse a transition whose roles the caller lacks; false = a gateway does it",
+  }),
+  "Auth.Mode": choiceSetting(["auto", "headers", "jwt", "none"], {
+    default: "auto",
+    about:
+      "how callers are known: headers of a gateway, bearer tokens, or not at all; auto = headers, on loopback only",
+  }),
+  "Auth.AllowAnonymous": boolean({
+    default: false,
+    about: "jwt: let requests without a token in as nobody; none: allow it beyond loopback",
+  }),
+  "Auth.Jwt.JwksUrl": textSetting({
+    default: "",
+    form: keySetAddress,
+    about: "address of the key set (JWKS) that tokens are signed with",
+  }),
+  "Auth.Jwt.JwksFile": textSetting({
+    default: "",
+    about: "file with the key set, instead of an address; read anew when keys change",
+  }),
+  "Auth.Jwt.Issuer": textSetting({
+    default: "",
+    about: "the one issuer (iss) whose tokens are accepted",
+  }),
+  "Auth.Jwt.Audience": list({
+    default: [],
+    about: "audiences (aud) of which a token must have one",
+  }),
+  "Auth.Jwt.Algorithms": list({
+    default: ["RS256", "PS256", "ES256", "EdDSA"],
+    form: signature,
+    about: "signatures that are accepted; public-key ones only",
+  }),
+  "Auth.Jwt.RolesClaim": list({
+    default: ["role", "roles"],
+    about: "claims that hold roles, as names or paths such as realm_access.roles",
+  }),
+  "Auth.Jwt.ClockToleranceSeconds": integer({
+    default: 30,
+    min: 0,
+    max: 300,
+    about: "how far the clocks of issuer and service may differ",
+  }),
+  "Auth.Jwt.MaxTokenBytes": integer({
+    default: 16_384,
+    min: 1024,
+    max: 65_536,
+    about: "longest token that is looked at",
+  }),
+  "Authorization.EnforceQueryRoles": boolean({
+    default: true,
+    about: "refuse reads that 'queryRoles' do not allow; false = a gateway does it",
   }),
   "Instances.StartOnExistingKey": choiceSetting(["conflict", "returnExisting"], {
     default: "conflict",
@@ -213,10 +331,144 @@ export const settings = {
     min: 1,
     about: "lease of a transition job; longer than the budget",
   }),
+  "TaskExecution.UnhandledFailure": choiceSetting(["fault", "continue"], {
+    default: "fault",
+    about:
+      "a task with an error status and no error boundary: the instance faults, or goes on as in the public system",
+  }),
   "ExecutionApi.InvocationTimeoutSeconds": integer({
     default: 60,
     min: 1,
     about: "ceiling of one remote invocation",
+  }),
+  "Deploy.Registry": textSetting({
+    default: "https://registry.npmjs.org/",
+    form: registryAddress,
+    about: "npm registry that packages come from unless the request names another",
+  }),
+  "Deploy.RuntimePackage": textSetting({
+    default: "@burgan-tech/vnext-core-runtime",
+    form: notEmpty,
+    about: "the package that runtime/publish publishes",
+  }),
+  "Deploy.AllowSha1": boolean({
+    default: false,
+    about: "accept archives whose registry announces only a SHA-1 hash",
+  }),
+  "Deploy.DownloadTimeoutSeconds": integer({
+    default: 60,
+    min: 1,
+    max: 3600,
+    about: "how long the package's data, and its archive, may each take to arrive",
+  }),
+  "Deploy.ArchiveLimitBytes": integer({
+    default: 50 * 1024 * 1024,
+    min: 1024,
+    about: "largest archive of a package, and largest answer of a registry",
+  }),
+  "Deploy.UnpackedLimitBytes": integer({
+    default: 100 * 1024 * 1024,
+    min: 1024,
+    about: "largest size of a package's files together",
+  }),
+  "Deploy.MaxFiles": integer({
+    default: 10_000,
+    min: 1,
+    about: "most files and folders in a package",
+  }),
+  "Deploy.Concurrency": integer({
+    default: 4,
+    min: 1,
+    max: 64,
+    about: "files of a package that are published side by side",
+  }),
+  "Deploy.RuntimeWaitSeconds": integer({
+    default: 120,
+    min: 0,
+    max: 3600,
+    about: "how long a publish job waits for the runtime to become healthy",
+  }),
+  "Deploy.QueueLimit": integer({
+    default: 100,
+    min: 1,
+    about: "publish jobs that may wait on this node",
+  }),
+  "Deploy.RetentionMinutes": integer({
+    default: 30,
+    min: 1,
+    about: "how long a publish job that has ended can be asked for",
+  }),
+  "Deploy.SweepMinutes": integer({
+    default: 5,
+    min: 1,
+    max: 1440,
+    about: "how often publish jobs are looked through for those to forget",
+  }),
+  "Egress.Allow": list({
+    default: [],
+    form: reachable,
+    about:
+      "what calls may reach beside the public internet: loopback, private, addresses, CIDR ranges, host names (*.internal); empty on the embedded server = loopback",
+  }),
+  "Egress.AnswerLimitBytes": integer({
+    default: 5 * 1024 * 1024,
+    min: 1024,
+    about: "largest answer to an outgoing call, after decompression",
+  }),
+  "Notification.Channels": list({
+    default: [],
+    secret: "webAddresses",
+    about:
+      "senders of notification channels: channel=smtp, =webhook:https://address, =dapr, =dapr:binding or =log; * = all other channels",
+  }),
+  "Notification.Smtp.Url": textSetting({
+    default: "",
+    secret: "url",
+    form: mailServer,
+    about: "mail server: smtp://user:password@host:587, or smtps:// for TLS from the start",
+  }),
+  "Notification.Smtp.From": textSetting({
+    default: "",
+    about: "sender of mails: orders@example.com, or Orders <orders@example.com>",
+  }),
+  "Notification.Smtp.Tls": choiceSetting(["required", "whenOffered", "off"], {
+    default: "required",
+    about: "whether an smtp:// server has to offer TLS",
+  }),
+  "Notification.WebhookSecret": textSetting({
+    default: "",
+    secret: "whole",
+    about: "key that webhooks are signed with, as Standard Webhooks describe; empty = unsigned",
+  }),
+  "StateStore.Name": textSetting({
+    default: "statestore",
+    form: notEmpty,
+    about: "the state store of tasks that name none; one of StateStore.Stores",
+  }),
+  "StateStore.Stores": list({
+    default: ["statestore=postgres"],
+    secret: "url",
+    form: stateStore,
+    about:
+      "state stores: name=postgres (this database), name=memory (this process, lost at its end), name=redis://:password@host:6379/0, name=rediss://…, name=dapr:component",
+  }),
+  "Dapr.HttpEndpoint": textSetting({
+    default: "",
+    env: "DAPR_HTTP_ENDPOINT",
+    secret: "url",
+    form: sidecarAddress,
+    about: "address of the Dapr sidecar's HTTP API, as http://127.0.0.1:3500; empty = no sidecar",
+  }),
+  "Dapr.ApiToken": textSetting({
+    default: "",
+    env: "DAPR_API_TOKEN",
+    secret: "whole",
+    about: "token that the Dapr sidecar asks for; empty = none",
+  }),
+  "Domains.Addresses": list({
+    default: [],
+    form: domainAddress,
+    about: "runtimes of other domains that tasks reach, as domain=https://host:4201",
   }),
 } as const;
 
@@ -423,12 +675,44 @@ export function shownValue(name: SettingName, value: unknown): string {
   const { secret } = settings[name] as Setting<unknown>;
   const plain = Array.isArray(value) ? value.join(",") : String(value);
   if (plain === "" || secret === undefined) return plain;
-  return secret === "url" ? maskUrl(plain) : "***";
+  if (secret === "webAddresses") return maskWebAddresses(plain);
+  if (secret !== "url") return "***";
+  return Array.isArray(value) ? value.map(String).map(maskUrl).join(",") : maskUrl(plain);
 }
 
-/** `postgres://user:pass@host/db?password=x` → the same without either password. */
+/** `sms=webhook:https://user:pass@host/path?key=x` → `sms=webhook:https://host/***`. */
+const maskWebAddresses = (text: string): string =>
+  text.replaceAll(/(https?:\/\/)(?:[^/?#@,\s]*@)?([^/?#,\s]+)[^,\s]*/gi, "$1$2/***");
+
+/** `postgres://user:pass@host/db?password=x` → the same without either password; also behind `name=`. */
 export function maskUrl(url: string): string {
   return url
-    .replace(/^(\w+:\/\/[^:/@]*):.*@/, "$1:***@")
+    .replace(/^((?:[^=/]*=)?\w+:\/\/[^:/@]*):.*@/, "$1:***@")
     .replaceAll(/([?&](?:password|sslpassword|token)=)[^&]*/gi, "$1***");
+}
+
+/** Values that must never be written, whatever field they turn up in. */
+export function secretValues(config: Config): string[] {
+  return names.flatMap((name) => {
+    const { secret } = settings[name] as Setting<unknown>;
+    if (secret === undefined) return [];
+    const texts = [config[name]].flat().map(String);
+    return (secret === "whole" ? texts : texts.flatMap(passwordsIn)).filter((it) => it !== "");
+  });
+}
+
+/** Of an address, also behind `name=`; as written and as meant. */
+function passwordsIn(text: string): string[] {
+  const address = text.slice(Math.max(text.search(/[a-z][a-z0-9+.-]*:\/\//i), 0));
+  if (!URL.canParse(address)) return [];
+  const { password, searchParams } = new URL(address);
+  return [password, decoded(password), searchParams.get("password") ?? ""];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a stray percent sign stands for itself
+  }
 }

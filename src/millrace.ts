@@ -4,22 +4,33 @@
  * The ports are opened first, so that a port in use is told in milliseconds and probes see a live
  * process that is not ready yet; then the database, the migrations, the definitions, the sample.
  */
+import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import { createDeployServer } from "./deploy/http.ts";
+import { openDeploy, type Deploy } from "./deploy/open-deploy.ts";
 import { createDefinitionChecker } from "./engine/definition/check-component.ts";
 import { StartRefusal } from "./engine/start-refusal.ts";
 import { StorageUnavailable } from "./engine/storage-unavailable.ts";
 import type { HttpServer, ServerOptions } from "./http/create-server.ts";
 import { listen, loopback } from "./http/listen.ts";
+import { describeIdentity, identityMode, type IdentityMode } from "./http/identity-mode.ts";
+import type { TokenOptions } from "./http/require-token.ts";
 import { createRuntimeServer } from "./http/runtime-server.ts";
 import { createIds } from "./ids.ts";
 import type { Log } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { publishSample, type Sample } from "./publish-sample.ts";
+import { openNotifications } from "./notifications/open-notifications.ts";
+import type { Notifications } from "./notifications/sender.ts";
+import type { HttpClient } from "./outgoing/http-client.ts";
+import { daprSidecar, type DaprSidecar } from "./outgoing/dapr-sidecar.ts";
+import { openHttpClient } from "./outgoing/open-http-client.ts";
+import { readKeySet } from "./outgoing/read-key-set.ts";
 import type { FaultPoint } from "./runtime/fault-point.ts";
 import { readComponentSchemas } from "./runtime/component-schemas.ts";
 import type { ScriptOptions } from "./runtime/open-scripts.ts";
+import type { OutsidePorts } from "./runtime/open-instances.ts";
 import { openRuntime, type Runtime } from "./runtime/runtime.ts";
 import type { ScriptHost } from "./scripting/script-host.ts";
 import type { TaskHost } from "./tasks/task-host.ts";
@@ -27,6 +38,9 @@ import { serviceVersion } from "./service-version.ts";
 import { superviseEmbedded, type SupervisedPostgres } from "./storage/embedded/supervise.ts";
 import { openDatabase, type Database } from "./storage/postgres/database.ts";
 import { migrate } from "./storage/postgres/migrate.ts";
+import { createPublishJobStore } from "./storage/postgres/postgres-publish-job-store.ts";
+import { openStateStores } from "./storage/state-stores/open-state-stores.ts";
+import { remoteFlows } from "./tasks/remote-flows.ts";
 
 /** What a program that uses the library needs to fill in the options. */
 export { loadConfig } from "./config.ts";
@@ -69,6 +83,14 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
     if (runtime === undefined) throw new StorageUnavailable("The service is starting.");
     return runtime;
   };
+  let deploy: Deploy | undefined;
+  const currentDeploy = () => {
+    if (deploy === undefined) throw new StorageUnavailable("The service is starting.");
+    return deploy;
+  };
+
+  // A package on its way needs the runtime's server, so it is stopped before that.
+  const stopDeploy = async () => deploy?.service.close();
 
   const servers: HttpServer[] = [];
   const undo: Step[] = [];
@@ -79,11 +101,15 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
     const closeServers = async () => {
       await Promise.all(servers.map((app) => closeServer(app, graceMs)));
     };
-    return (stopping ??= inTurn([closeServers, ...undo.toReversed()]));
+    return (stopping ??= inTurn([stopDeploy, closeServers, ...undo.toReversed()]));
   };
 
   try {
-    const serverOptions = serverOptionsFrom(config, log);
+    refuseDeployWithoutRuntime(config, roles);
+    const identity = identityMode(config);
+    log.info({ mode: identity.mode, callers: describeIdentity(identity) }, "Identity");
+    const tokens = await tokensFrom(identity, log, undo);
+    const serverOptions = { ...serverOptionsFrom(config, log), ...callersFrom(identity, tokens) };
     const open = async (app: HttpServer, port: number, name: string) => {
       servers.push(app);
       return openServer(app, config["Server.Host"], port, name);
@@ -103,7 +129,14 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
       : undefined;
     const deployUrl = roles.has("deploy")
       ? await open(
-          createDeployServer(serverOptions),
+          createDeployServer({
+            server: serverOptions,
+            deploy: currentDeploy,
+            defaults: {
+              registry: config["Deploy.Registry"],
+              runtimePackage: config["Deploy.RuntimePackage"],
+            },
+          }),
           config["Server.InitPort"],
           "deployment API (MILLRACE_INIT_PORT)",
         )
@@ -118,6 +151,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
     log.info({ serverVersion, applied }, "DatabaseReady");
     const database = openPool(databaseUrl, config, log);
     undo.push(() => database.close());
+    const outside = openOutside(config, log, database, embedded, undo);
     const opened = await whenAnswered(() =>
       openRuntime({
         database,
@@ -125,19 +159,45 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         ids: createIds(),
         domain: config["Runtime.Domain"],
         onTrouble: (event, err) => log.warn({ err }, event),
+        onHandled: ({ failure, decision }, { instance, hop }) =>
+          log.warn(
+            {
+              instance: instance.id,
+              workflow: instance.flow,
+              transition: hop.transition.key,
+              task: failure.task,
+              code: failure.code,
+              action: decision?.rule.action,
+              level: decision?.level,
+              reason: failure.message,
+            },
+            "TaskFailureHandled",
+          ),
+        unhandledFailure: config["TaskExecution.UnhandledFailure"],
         jobTimeoutSeconds: config["WorkflowExecution.TransitionJobTimeoutSeconds"],
         jobLeaseSeconds: config["WorkflowExecution.TransitionJobLockLeaseSeconds"],
         claimsJobs: roles.has("worker"),
         enforceRoles: config["Authorization.EnforceTransitionRoles"],
+        enforceQueryRoles: config["Authorization.EnforceQueryRoles"],
         startOnExistingKey: config["Instances.StartOnExistingKey"],
         faultPoint: options.faultPoint,
         scripting: scriptingFrom(config, log),
         tasks: options.tasks,
+        taskPorts: outside,
         scripts: options.scripts,
       }),
     );
     undo.push(() => opened.close(config["Server.ShutdownSeconds"] * 1000));
     runtime = opened;
+    if (roles.has("deploy")) {
+      deploy = openDeploy({
+        config,
+        log,
+        http: outside.http,
+        jobs: createPublishJobStore(database),
+        runtimeUrl: config["Runtime.Url"] || callable(runtimeUrl ?? ""),
+      });
+    }
 
     const sample = wantsSample(config, embedded)
       ? await whenAnswered(() => publishSample(opened, log))
@@ -148,6 +208,17 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
     throw error;
   }
 }
+
+function refuseDeployWithoutRuntime(config: Config, roles: ReadonlySet<Role>): void {
+  if (!roles.has("deploy") || roles.has("api") || config["Runtime.Url"] !== "") return;
+  throw new StartRefusal(
+    "A deployment service that runs apart from the runtime API has to know where that is. Set MILLRACE_RUNTIME_URL, such as http://localhost:4201, or add the role api.",
+  );
+}
+
+/** A server that listens on every address is called on the loopback. */
+const callable = (url: string): string =>
+  url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 
 function serverOptionsFrom(config: Config, log: Log): ServerOptions {
   return {
@@ -165,6 +236,113 @@ function serverOptionsFrom(config: Config, log: Log): ServerOptions {
     cors: { origins: config["Http.CorsOrigins"] },
     trustedPeers: config["Http.TrustedPeers"],
   };
+}
+
+function callersFrom(
+  { mode }: IdentityMode,
+  tokens: TokenOptions | undefined,
+): Partial<ServerOptions> {
+  if (tokens !== undefined) return { tokens };
+  return mode === "none" ? { trustedPeers: [] } : {};
+}
+
+async function tokensFrom(
+  identity: IdentityMode,
+  log: Log,
+  undo: Step[],
+): Promise<TokenOptions | undefined> {
+  if (identity.mode !== "jwt") return undefined;
+  const { keys, rules, allowAnonymous } = identity;
+  // Not before: without tokens nobody needs what checks them.
+  const [{ createKeySet }, { createTokenCheck }] = await Promise.all([
+    import("./http/key-set.ts"),
+    import("./http/check-token.ts"),
+  ]);
+  const findKey = createKeySet({
+    read: "url" in keys ? openKeySet(keys.url, undo) : () => readFile(keys.file, "utf8"),
+    now: () => performance.now(),
+    onTrouble: (event, err) => log.error({ err }, event),
+  });
+  return { check: createTokenCheck(rules, findKey), allowAnonymous };
+}
+
+function openKeySet(url: string, undo: Step[]): () => Promise<string> {
+  const http = openHttpClient();
+  undo.push(() => http.close());
+  return () => readKeySet(http, url);
+}
+
+/** What tasks reach the outside world with. */
+function openOutside(
+  config: Config,
+  log: Log,
+  database: Database,
+  embedded: boolean,
+  undo: Step[],
+): OutsidePorts {
+  const allow = egressFrom(config, embedded);
+  log.info({ allow }, "EgressBeyondPublicAddresses");
+  const http = openHttpClient({ allow, maxBytes: config["Egress.AnswerLimitBytes"] });
+  undo.push(() => http.close());
+  const dapr = daprSidecar(http, {
+    endpoint: config["Dapr.HttpEndpoint"],
+    apiToken: config["Dapr.ApiToken"],
+  });
+  const invocationTimeoutMs = config["ExecutionApi.InvocationTimeoutSeconds"] * 1000;
+  const stateStores = openStateStores({
+    stores: config["StateStore.Stores"],
+    defaultName: config["StateStore.Name"],
+    database,
+    dapr,
+    timeoutMs: invocationTimeoutMs,
+    onTrouble: (event, err) => log.warn({ err }, event),
+  });
+  undo.push(() => stateStores.close());
+  return {
+    http,
+    dapr,
+    stateStores,
+    notifications: notificationsFrom(config, log, http, dapr),
+    remoteFlows: remoteFlows(http, addressesFrom(config["Domains.Addresses"])),
+    invocationTimeoutMs,
+  };
+}
+
+/** `payments=https://payments.internal:4201`, as the settings check it. */
+const addressesFrom = (entries: readonly string[]): ReadonlyMap<string, string> =>
+  new Map(
+    entries.map((entry) => {
+      const equals = entry.indexOf("=");
+      return [entry.slice(0, equals).trim(), entry.slice(equals + 1).trim()];
+    }),
+  );
+
+function notificationsFrom(
+  config: Config,
+  log: Log,
+  http: HttpClient,
+  dapr: DaprSidecar | undefined,
+): Notifications {
+  return openNotifications({
+    channels: config["Notification.Channels"],
+    smtp: {
+      url: config["Notification.Smtp.Url"],
+      from: config["Notification.Smtp.From"],
+      tls: config["Notification.Smtp.Tls"],
+    },
+    webhookSecret: config["Notification.WebhookSecret"],
+    dapr,
+    http,
+    log: (event, fields) => log.info(fields, event),
+    onTrouble: (event, err) => log.error({ err }, event),
+    now: () => new Date(),
+  });
+}
+
+/** On the embedded server somebody tries things out, with services of this machine. */
+function egressFrom(config: Config, embedded: boolean): readonly string[] {
+  const allow = config["Egress.Allow"];
+  return allow.length === 0 && embedded ? ["loopback"] : allow;
 }
 
 /** Scripts read settings by the public system's `:` paths, and of the environment what is allowed. */

@@ -7,13 +7,15 @@ import { describe, expect, test } from "vitest";
 /** What each folder may import beside itself. */
 const mayImport: Record<string, readonly string[]> = {
   engine: [],
+  outgoing: ["engine"],
   scripting: ["engine"],
-  storage: ["engine"],
-  tasks: ["engine", "scripting"],
-  runtime: ["engine", "storage", "scripting", "tasks"],
-  functions: ["engine", "runtime"],
+  storage: ["engine", "outgoing"],
+  notifications: ["engine", "outgoing"],
+  tasks: ["engine", "scripting", "outgoing", "storage", "notifications"],
+  runtime: ["engine", "storage", "scripting", "outgoing", "notifications", "tasks"],
+  functions: ["engine", "scripting", "tasks", "runtime"],
   http: ["engine", "runtime", "functions"],
-  deploy: ["engine", "http"],
+  deploy: ["engine", "outgoing", "storage", "http"],
   cli: ["engine", "storage", "scripting", "tasks", "runtime", "functions", "http", "deploy"],
 };
 
@@ -22,7 +24,7 @@ const wiring = ["millrace.ts", "publish-sample.ts"];
 const anyoneButEngine = ["config.ts", "log.ts", "metrics.ts", "ids.ts", "service-version.ts"];
 
 /** The deployment API shares the server, not the runtime's routes: it reaches those over HTTP. */
-const sharedServer = ["create-server.ts", "health-routes.ts", "listen.ts"];
+const sharedServer = ["create-server.ts", "api-documents.ts", "schema.ts", "listen.ts"];
 
 /** Libraries that are wrapped in our words in one place. */
 const livesIn: Record<string, RegExp> = {
@@ -30,8 +32,13 @@ const livesIn: Record<string, RegExp> = {
   fastify: /^(http|deploy)\//,
   commander: /^cli\//,
   pino: /^log\.ts$/,
+  undici: /^outgoing\//,
+  "@redis/client": /^storage\/state-stores\//,
+  jose: /^http\//,
   "@opentelemetry/sdk-metrics": /^metrics\.ts$/,
-  semver: /^engine\/version\.ts$/,
+  semver: /^(engine\/version|deploy\/pick-version)\.ts$/,
+  "npm-package-arg": /^deploy\/package-spec\.ts$/,
+  tar: /^deploy\/read-archive\.ts$/,
 };
 
 const src = fileURLToPath(new URL("../src/", import.meta.url));
@@ -96,6 +103,12 @@ test("deploy takes the shared server from http, and no route of the runtime", ()
   const taken = arrows.filter(({ from, to }) => from === "deploy" && to === "http");
 
   expect(taken.filter(({ target }) => !sharedServer.includes(posix.basename(target)))).toEqual([]);
+});
+
+test("deploy knows its jobs' store as a port, and no database", () => {
+  const taken = arrows.filter(({ from, to }) => from === "deploy" && to === "storage");
+
+  expect(taken.filter(({ target }) => target !== "storage/publish-job-store.ts")).toEqual([]);
 });
 
 describe("the engine", () => {

@@ -1,5 +1,7 @@
 import { Command } from "commander";
-import { settings, shownValue, type SettingName } from "../config.ts";
+import { settings, shownValue, type Config, type SettingName } from "../config.ts";
+import { StartRefusal } from "../engine/start-refusal.ts";
+import { describeIdentity, identityMode } from "../http/identity-mode.ts";
 import { serviceVersion } from "../service-version.ts";
 import { readConfig, withConfigFlags, type CommonFlags } from "./options.ts";
 
@@ -26,7 +28,8 @@ export const doctorCommand = (): Command =>
         about: settings[name].about,
       }));
       if (flags.json === true) {
-        console.log(JSON.stringify({ version: serviceVersion(), settings: rows }, undefined, 2));
+        const shown = { version: serviceVersion(), callers: callersOf(config), settings: rows };
+        console.log(JSON.stringify(shown, undefined, 2));
         return;
       }
       const width = Math.max(...rows.map((row) => row.name.length));
@@ -36,6 +39,21 @@ export const doctorCommand = (): Command =>
       ]);
       // In one piece: a reader that has seen enough (`| head`) may close the pipe.
       console.log(
-        [`millrace ${serviceVersion()} on Node ${process.version}`, "", ...lines].join("\n"),
+        [
+          `millrace ${serviceVersion()} on Node ${process.version}`,
+          `callers: ${callersOf(config)}`,
+          "",
+          ...lines,
+        ].join("\n"),
       );
     });
+
+/** How callers are known, or why the service would not start. */
+function callersOf(config: Config): string {
+  try {
+    return describeIdentity(identityMode(config));
+  } catch (error) {
+    if (error instanceof StartRefusal) return `the start is refused: ${error.message}`;
+    throw error;
+  }
+}

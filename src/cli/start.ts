@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import type { LoadedConfig } from "../config.ts";
+import { secretValues, type LoadedConfig } from "../config.ts";
 import { StartRefusal } from "../engine/start-refusal.ts";
 import type { Log } from "../log.ts";
 import type { Millrace, Role } from "../millrace.ts";
@@ -39,7 +39,7 @@ async function start(flags: StartFlags): Promise<void> {
     pretty:
       config["Log.Format"] === "pretty" ||
       (config["Log.Format"] === "auto" && process.stdout.isTTY),
-    secrets: passwordsIn(config["Database.Url"]),
+    secrets: secretValues(config),
   });
   process.on("uncaughtException", (error) => {
     log.fatal({ err: error }, "UncaughtException");
@@ -123,21 +123,6 @@ function refuseEmbeddedInProduction({ config }: LoadedConfig, flags: StartFlags)
   throw new StartRefusal(
     "NODE_ENV is production and DATABASE_URL is empty. Set DATABASE_URL to a PostgreSQL 15 or newer, or add --embedded to run on the embedded database on purpose.",
   );
-}
-
-/** Values that must never be written, whatever field they turn up in. */
-function passwordsIn(url: string): string[] {
-  if (!URL.canParse(url)) return [];
-  const { password, searchParams } = new URL(url);
-  return [password, decoded(password), searchParams.get("password") ?? ""].filter(Boolean);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a stray percent sign stands for itself
-  }
 }
 
 function greeting({ runtimeUrl, deployUrl, sample }: Millrace): string {

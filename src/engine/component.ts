@@ -36,6 +36,7 @@ export interface Component extends ComponentVersion {
 export interface ComponentIndex {
   add(version: ComponentVersion): void;
   resolve(address: ComponentAddress, wanted?: string): ComponentVersion | undefined;
+  versions(address: ComponentAddress): readonly ComponentVersion[];
   readonly size: number;
 }
 
@@ -69,6 +70,7 @@ export function createComponentIndex(): ComponentIndex {
       const resolved = resolveVersion(versions.keys(), wanted);
       return resolved === undefined ? undefined : versions.get(resolved);
     },
+    versions: (address) => [...(byAddress.get(addressText(address))?.values() ?? [])],
     get size() {
       return size;
     },

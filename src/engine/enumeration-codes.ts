@@ -1,6 +1,6 @@
 /** The numbers under which words of the definition model are stored and filtered. */
-import { stateSubType, stateType, triggerType } from "./definition/enumerations.ts";
-import type { StateSubType, StateType, TriggerType } from "./definition/enumerations.ts";
+import { stateSubType, stateType, taskType, triggerType } from "./definition/enumerations.ts";
+import type { StateSubType, StateType, TaskType, TriggerType } from "./definition/enumerations.ts";
 
 interface Codes<Word extends string> {
   codeOf(word: Word): number;
@@ -22,3 +22,4 @@ function codes<Word extends string>(words: readonly Word[], first: number): Code
 export const stateTypeCodes: Codes<StateType> = codes(stateType.words, 1);
 export const stateSubTypeCodes: Codes<StateSubType> = codes(stateSubType.words, 0);
 export const triggerTypeCodes: Codes<TriggerType> = codes(triggerType.words, 0);
+export const taskTypeCodes: Codes<TaskType> = codes(taskType.words, 1);

@@ -34,6 +34,29 @@ export interface Author {
   readonly behalfOf: string | undefined;
 }
 
+/** An instance that another one started, in a state of its own or by a task. */
+export interface Origin {
+  readonly correlationId: string;
+  /** The parent waits for it (subflow), or went on (subprocess). */
+  readonly type: "S" | "P";
+  readonly parent: {
+    readonly id: string;
+    readonly domain: string;
+    readonly flow: string;
+    readonly version: string;
+    readonly state: string;
+  };
+  /** Those who wait for it, the parent first: what it shows, they show. Empty for a subprocess. */
+  readonly ancestors: readonly string[];
+}
+
+/** The subflow an instance waits for. */
+export interface OpenChild {
+  readonly id: string;
+  readonly domain: string;
+  readonly flow: string;
+}
+
 export interface Instance {
   readonly id: string;
   readonly domain: string;
@@ -60,4 +83,6 @@ export interface Instance {
   readonly completedAt: Date | undefined;
   readonly hasActiveIncident: boolean;
   readonly incidentCount: number;
+  readonly origin: Origin | undefined;
+  readonly openChild: OpenChild | undefined;
 }

@@ -14,6 +14,14 @@ export const JobType = {
   timeout: "to",
   /** The fallback of a paused long poll. */
   longPoll: "la",
+  /** A child to start. */
+  subflowStart: "sf",
+  /** A parent to go on with after its subflow has ended. */
+  resume: "rs",
+  /** A child nobody waits for any more, to cancel. */
+  childCancel: "cc",
+  /** Notifications of a state that an instance has come to rest in. */
+  notify: "sn",
 } as const;
 export type JobType = (typeof JobType)[keyof typeof JobType];
 
@@ -48,7 +56,7 @@ export function formatJobName({ type, instanceId, sourceState, transitionKey }: 
 }
 
 const shape =
-  /^[A-Za-z0-9_-]+\.job\.v1\.(tx|sx|to|la)\.([0-9a-f]{32})(?:\.([^.]+))?(?:\.([^.]+))?$/i;
+  /^[A-Za-z0-9_-]+\.job\.v1\.(tx|sx|to|la|sf|rs|cc|sn)\.([0-9a-f]{32})(?:\.([^.]+))?(?:\.([^.]+))?$/i;
 
 /** Any brand in front, one or two fields behind the id; undefined when it is no job name at all. */
 export function parseJobName(name: string): JobName | undefined {

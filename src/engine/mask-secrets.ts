@@ -66,6 +66,13 @@ const secretNameSet = new Set(secretNames);
 export const isSecretName = (name: string): boolean =>
   name.length < longestSpelling && secretNameSet.has(name.replaceAll(notInNames, "").toLowerCase());
 
+/** Headers as they may be stored: credentials have no value there. */
+export function maskedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name in headers) kept[name] = isSecretName(name) ? masked : headers[name]!;
+  return kept;
+}
+
 const notInNames = /[^a-z0-9]/gi;
 const longestSpelling = 2 * Math.max(...secretNames.map((name) => name.length));
 

@@ -98,6 +98,22 @@ export const problems = catalogue({
     title: "Bad Request",
     detail: () => "This workflow has no 'exit' transition. Add one to its definition.",
   },
+  notFaulted: {
+    status: 400,
+    prefix: "validation",
+    code: "Instance:100027",
+    title: "Bad Request",
+    detail: (f: { instance: string; status: string }) =>
+      `Instance '${f.instance}' has the status ${f.status}; only a faulted one (F) can be retried.`,
+  },
+  nothingToRetry: {
+    status: 400,
+    prefix: "validation",
+    code: "Instance:100028",
+    title: "Bad Request",
+    detail: (f: { instance: string }) =>
+      `Instance '${f.instance}' is faulted, but it is not known which transition failed. Cancel it and start a new one.`,
+  },
   instanceBusy: {
     status: 409,
     prefix: "conflict",
@@ -107,6 +123,13 @@ export const problems = catalogue({
       `Instance '${f.instance}' is Busy with another transition. Wait until it is Active, then read it and decide again.`,
   },
 
+  noOpenIncident: {
+    status: 404,
+    prefix: "notfound",
+    code: "Instance:100037",
+    title: "Not Found",
+    detail: (f: { instance: string }) => `Instance '${f.instance}' has no open incident.`,
+  },
   // App — system flows
   systemFlowNotStartable: {
     status: 400,
@@ -174,6 +197,14 @@ export const problems = catalogue({
     detail: (f: { transition: string; state: string }) =>
       `'${f.transition}' starts an instance and cannot be sent to one that is in the state '${f.state}'. Start a new instance.`,
   },
+  sharedMustStay: {
+    status: 400,
+    prefix: "validation",
+    code: "Transition:100023",
+    title: "Bad Request",
+    detail: (f: { transition: string; state: string }) =>
+      `The shared transition '${f.transition}' would leave the state '${f.state}' while its subflow is open. Let the subflow end, or cancel.`,
+  },
   specialNotAvailable: {
     status: 400,
     prefix: "validation",
@@ -184,6 +215,29 @@ export const problems = catalogue({
   },
 
   // Authorization
+  tokenMissing: {
+    status: 401,
+    prefix: "unauthorized",
+    code: "Authorization:110010",
+    title: "Unauthorized",
+    detail: () => "This request needs a bearer token. Send it as 'Authorization: Bearer <token>'.",
+  },
+  tokenInvalid: {
+    status: 401,
+    prefix: "unauthorized",
+    code: "Authorization:110011",
+    title: "Unauthorized",
+    detail: (f: { reason: string }) =>
+      `The bearer token ${f.reason}. Send one that the issuer of this service has just made for it.`,
+  },
+  tokenNotChecked: {
+    status: 503,
+    prefix: "transient",
+    code: "Authorization:110012",
+    title: "Service Unavailable",
+    detail: () =>
+      "The bearer token could not be checked, because the keys of its issuer cannot be read at the moment. Try again.",
+  },
   roleDenied: {
     status: 403,
     prefix: "forbidden",
@@ -221,6 +275,47 @@ export const problems = catalogue({
     code: "Validation:900014",
     title: "Bad Request",
     detail: () => "The aggregations cannot be understood; 'errors' says where and why.",
+  },
+
+  // PublishJob — packages on the deployment API
+  publishJobNotFound: {
+    status: 404,
+    prefix: "notfound",
+    code: "PublishJob:700001",
+    title: "Not Found",
+    detail: (f: { jobId: string }) =>
+      `No publish job '${f.jobId}'. It never was, or it ended a while ago and is forgotten.`,
+  },
+  publishJobEnded: {
+    status: 409,
+    prefix: "conflict",
+    code: "PublishJob:700002",
+    title: "Conflict",
+    detail: (f: { jobId: string; status: string }) =>
+      `The publish job '${f.jobId}' has ended (${f.status}) and cannot be cancelled any more.`,
+  },
+  packageNotUsable: {
+    status: 422,
+    prefix: "validation",
+    code: "PublishJob:700003",
+    title: "Unprocessable Content",
+    detail: (f: { reason: string }) => f.reason,
+  },
+  publishQueueFull: {
+    status: 503,
+    prefix: "transient",
+    code: "PublishJob:700004",
+    title: "Service Unavailable",
+    detail: (f: { limit: number }) =>
+      `${f.limit} publish jobs wait already. Send the request again when some have ended, or raise Deploy.QueueLimit.`,
+  },
+  runtimeAway: {
+    status: 503,
+    prefix: "transient",
+    code: "PublishJob:700005",
+    title: "Service Unavailable",
+    detail: () =>
+      "The runtime does not answer the deployment service. Send the request again later, or check MILLRACE_RUNTIME_URL.",
   },
 
   // Cache — definitions

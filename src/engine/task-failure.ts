@@ -9,7 +9,11 @@ export interface TaskFailure {
   /** For a person: what failed, with which value, and what to do. */
   readonly message: string;
   readonly task?: string | undefined;
+  /** The word for the task's type: `Http`. */
+  readonly taskType?: string | undefined;
   readonly statusCode?: number | undefined;
+  /** The exception's name, as the public system would say it: `TaskCanceledException`. */
+  readonly errorType?: string | undefined;
   readonly retryable: boolean;
 }
 

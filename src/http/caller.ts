@@ -1,13 +1,17 @@
 /**
  * Who calls, in the sense of the domain. A gateway authenticates and passes identity on as plain
  * headers, so those are worth exactly as much as the peer that sends them: they are believed from
- * trusted peers only. From anybody else they are dropped, also from what scripts get to see.
+ * trusted peers only. From anybody else they are dropped, also from what scripts get to see. Where
+ * tokens are required (`require-token.ts`) a token says it all, and such headers are dropped always.
  *
  * `act_sub` acts (`createdBy`), `sub` is the person it is done for (`createdByBehalfOf`).
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIP, type Socket } from "node:net";
+import { identityHeaders, isPeerHeader, peerHeaders, rolesIn } from "../engine/identity-headers.ts";
+import { isUuid } from "../engine/uuid.ts";
+import type { TokenIdentity } from "./token-identity.ts";
 
 export interface Caller {
   actor: string | undefined;
@@ -15,6 +19,11 @@ export interface Caller {
   roles: readonly string[];
   /** All request headers, lower-case names, first value; without identity when the peer is not trusted. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether it may say who it is: in headers, and so in the parameter `Role`. */
+  readonly namesItself: boolean;
+  /** Of a runtime that asks because one of its tasks does; see `peerHeaders`. */
+  readonly triggerDepth: number;
+  readonly instanceId: string | undefined;
 }
 
 declare module "fastify" {
@@ -23,10 +32,6 @@ declare module "fastify" {
   }
 }
 
-const identityHeaders = new Set(
-  "sub act_sub userid act_uid given_name family_name role client_id consent_id position".split(" "),
-);
-
 const namedRanges: Record<string, readonly string[]> = {
   loopback: ["127.0.0.0/8", "::1/128"],
   private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
@@ -34,10 +39,16 @@ const namedRanges: Record<string, readonly string[]> = {
 
 export const defaultTrustedPeers: readonly string[] = Object.keys(namedRanges);
 
+export interface CallerOptions {
+  trustedPeers?: readonly string[] | undefined;
+  /** Identity comes from tokens alone. */
+  usesTokens: boolean;
+}
+
 /** Gives every request a `caller`, worked out when first asked for. */
 export function addCaller(
   app: FastifyInstance,
-  trustedPeers: readonly string[] = defaultTrustedPeers,
+  { trustedPeers = defaultTrustedPeers, usesTokens }: CallerOptions,
 ): void {
   const isTrusted = createPeerCheck(trustedPeers);
   const callers = new WeakMap<object, Caller>();
@@ -45,35 +56,86 @@ export function addCaller(
     getter(this: FastifyRequest) {
       const known = callers.get(this.raw);
       if (known !== undefined) return known;
-      const caller = callerOf(this.raw.headers, isTrusted(this.raw.socket));
+      const { headers, socket } = this.raw;
+      const caller = usesTokens
+        ? callerByToken(headers, isTrusted(socket), tokenIdentities.get(this.raw) ?? nobody)
+        : callerOf(headers, isTrusted(socket));
       callers.set(this.raw, caller);
       return caller;
     },
   });
 }
 
+const tokenIdentities = new WeakMap<object, TokenIdentity>();
+const nobody: TokenIdentity = { actor: undefined, behalfOf: undefined, roles: [], headers: {} };
+
+/** What the token of the request says, before anybody asks for the caller. */
+export function setTokenIdentity({ raw }: FastifyRequest, identity: TokenIdentity): void {
+  tokenIdentities.set(raw, identity);
+}
+
 export function callerOf(given: IncomingHttpHeaders, trusted: boolean): Caller {
-  const identity = (name: string) =>
-    trusted ? firstOf(given[name])?.trim() || undefined : undefined;
+  const believed = createReader(given, trusted);
   let headers: Record<string, string> | undefined;
   return {
-    actor: identity("act_sub"),
-    behalfOf: identity("sub"),
-    roles: rolesIn(identity("role")),
+    actor: believed("act_sub"),
+    behalfOf: believed("sub"),
+    roles: rolesIn(believed("role")),
+    namesItself: trusted,
+    get triggerDepth() {
+      return depthIn(believed(peerHeaders.triggerDepth));
+    },
+    get instanceId() {
+      return idIn(believed(peerHeaders.instanceId));
+    },
     get headers() {
       return (headers ??= headersOf(given, trusted));
     },
   };
 }
 
-const rolesIn = (header: string | undefined): string[] =>
-  header === undefined ? [] : [...new Set(header.split(/[\s,]+/).filter((role) => role !== ""))];
+function callerByToken(
+  given: IncomingHttpHeaders,
+  trusted: boolean,
+  identity: TokenIdentity,
+): Caller {
+  const believed = createReader(given, trusted);
+  let headers: Record<string, string> | undefined;
+  return {
+    actor: identity.actor,
+    behalfOf: identity.behalfOf,
+    roles: identity.roles,
+    namesItself: false,
+    get triggerDepth() {
+      return depthIn(believed(peerHeaders.triggerDepth));
+    },
+    get instanceId() {
+      return idIn(believed(peerHeaders.instanceId));
+    },
+    get headers() {
+      return (headers ??= { ...headersOf(given, false), ...identity.headers });
+    },
+  };
+}
+
+const createReader = (given: IncomingHttpHeaders, trusted: boolean) => (name: string) =>
+  trusted ? firstOf(given[name])?.trim() || undefined : undefined;
+
+const depthIn = (text = "") => (/^\d{1,4}$/.test(text) ? Number(text) : 0);
+
+const idIn = (text: string | undefined) =>
+  text !== undefined && isUuid(text) ? text.toLowerCase() : undefined;
+
+/** The parameter `Role` of a function counts when the caller may say who it is, and has not. */
+export const withRoleParameter = (caller: Caller, role: string | undefined): readonly string[] =>
+  caller.namesItself && caller.roles.length === 0 ? rolesIn(role) : caller.roles;
 
 function headersOf(given: IncomingHttpHeaders, trusted: boolean): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(given)) {
     const first = firstOf(value);
-    if (first !== undefined && (trusted || !identityHeaders.has(name))) headers[name] = first;
+    if (first === undefined || isPeerHeader(name)) continue;
+    if (trusted || !identityHeaders.has(name)) headers[name] = first;
   }
   return headers;
 }

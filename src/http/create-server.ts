@@ -23,6 +23,7 @@ import { pathOf, sendProblem, type ProblemSettings } from "./problem-response.ts
 import { parseQuery } from "./query-string.ts";
 import { requestContextOf } from "./request-context.ts";
 import { RequestLog } from "./request-log.ts";
+import { requireTokens, type TokenOptions } from "./require-token.ts";
 import { listRoutes, type Route } from "./route-list.ts";
 import { defaultLimits, type ServerLimits } from "./server-limits.ts";
 import type { TypeBoxProvider } from "./typebox-provider.ts";
@@ -41,6 +42,8 @@ export interface ServerOptions {
   cors?: { origins: readonly string[] };
   /** Whose identity headers are believed, see `caller.ts`. */
   trustedPeers?: readonly string[];
+  /** Callers prove who they are with a token; without this, by headers. */
+  tokens?: TokenOptions;
   /** What bodies may be; JSON only by default. */
   bodyFormats?: readonly BodyFormat[];
   trustProxy?: boolean | string | string[];
@@ -105,7 +108,10 @@ export function createServer(options: ServerOptions): HttpServer {
   // A response schema documents; as a serializer it would drop what it does not list.
   app.setSerializerCompiler(() => JSON.stringify);
   addBodyFormats(app, formats, limits);
-  addCaller(app, options.trustedPeers);
+  addCaller(app, {
+    trustedPeers: options.trustedPeers,
+    usesTokens: options.tokens !== undefined,
+  });
 
   addListeners(app, (handler) =>
     createNodeServer(handler, limits).on("clientError", onClientError),
@@ -129,6 +135,7 @@ export function createServer(options: ServerOptions): HttpServer {
     "onRequest",
     admitRequest({ limits, methodsOf: allowedMethods(routes), isClosing: () => closing }),
   );
+  if (options.tokens !== undefined) requireTokens(app, options.tokens);
   app.addHook("onSend", gzipResponse);
   app.addHook("onSend", (_request, reply, _payload, done) => {
     // A connection kept alive after its answer would hold up the close until it times out.
@@ -149,6 +156,7 @@ const exposedHeaders = [
   "location",
   "retry-after",
   "traceparent",
+  "www-authenticate",
   "x-app-version",
   "x-entity-etag",
   "x-request-id",

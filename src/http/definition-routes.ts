@@ -17,6 +17,14 @@ const PublishAnswer = Type.Object({
   warnings: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
 });
 
+const ValidateAnswer = Type.Object({
+  ...PublishAnswer.properties,
+  exists: Type.Boolean({ description: "the version is published: a publish would be a conflict" }),
+  current: Type.Union([Type.String(), Type.Null()], {
+    description: "the latest version that is published; null for none",
+  }),
+});
+
 const PublishInput = Type.Object(
   {
     key: Type.String({ maxLength: 100, pattern: "^[a-zA-Z0-9-]+$" }),
@@ -73,6 +81,24 @@ export function addDefinitionRoutes(app: HttpServer, options: DefinitionRoutesOp
       const { domain, flow, key, version, warnings } = published;
       request.log.info({ domain, flow, key, version, warnings: warnings.length }, "Published");
       return { key, flow, domain, version, warnings: [...warnings] };
+    },
+  );
+
+  app.post(
+    "/api/v1/definitions/validate",
+    {
+      config: { checksBodyItself: true },
+      schema: {
+        summary: "What publishing a component would say; nothing is stored",
+        tags: ["definitions"],
+        body: Type.Ref("PublishInput"),
+        response: { 200: ValidateAnswer },
+      },
+    },
+    async (request) => {
+      const checked = await runtime().validate(request.body, { requireFlowVersion });
+      const { domain, flow, key, version, exists, current = null, warnings } = checked;
+      return { key, flow, domain, version, exists, current, warnings: [...warnings] };
     },
   );
 

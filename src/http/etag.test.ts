@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { etagMatches, etagOf } from "./etag.ts";
+import { etagOf } from "../runtime/etag-of.ts";
+import { etagMatches } from "./etag.ts";
 
 const etag = '"abc"';
 

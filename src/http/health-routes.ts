@@ -93,18 +93,3 @@ function addMetricsRoute(app: HttpServer, metrics: Metrics): void {
     async (_request, reply) => reply.type(metricsContentType).send(await metrics.text()),
   );
 }
-
-const DeployHealthOutput = {
-  type: "object",
-  required: ["status", "timestamp"],
-  properties: { status: text, timestamp: { ...text, format: "date-time" } },
-} as const;
-
-/** The deployment API has a `/health` of its own shape. */
-export function addDeployHealth(app: HttpServer, now: () => Date = () => new Date()): void {
-  app.get(
-    "/health",
-    { config, schema: { summary: "Health", tags, response: { 200: DeployHealthOutput } } },
-    () => ({ status: "healthy", timestamp: now().toISOString() }),
-  );
-}

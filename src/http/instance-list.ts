@@ -1,16 +1,12 @@
-/** The instance list: the query's text in, `{ links, items }` out. */
+/** What the instance list may be asked, and how its answer stands in the API document. */
 import { Type } from "./schema.ts";
 import {
   maxPage,
   maxPageSize,
-  parseInstanceQuery,
   type InstanceQuery,
 } from "../engine/instance-query/instance-query.ts";
-import { reasonsByTarget, type QueryRefusalCode } from "../engine/instance-query/reasons.ts";
-import type { Problem, ProblemExtras } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
-import type { ListOutcome } from "../runtime/list-instances.ts";
-import { instanceJson, instanceOutput } from "./instance-output.ts";
+import { parseListQuery } from "../runtime/list-output.ts";
 import { parseQueryAsSent, type Query } from "./query-string.ts";
 
 export const InstanceListQuery = Type.Object({
@@ -65,7 +61,7 @@ export function readListQuery(query: Query): InstanceQuery {
     const errors = Object.fromEntries(unknown.map((name) => [name, [message]]));
     throw problems.requestInvalid({ part: "query", count: unknown.length }, { errors });
   }
-  const parsed = parseInstanceQuery({
+  return parseListQuery({
     filter: query["filter"],
     sort: query["sort"],
     orderBy: query["orderby"],
@@ -74,54 +70,13 @@ export function readListQuery(query: Query): InstanceQuery {
     page: query["page"],
     pageSize: query["pagesize"],
   });
-  if ("query" in parsed) return parsed.query;
-  const errors = reasonsByTarget(parsed.reasons);
-  throw refusals[parsed.code]({ errors }, parsed.reasons.length);
 }
 
-const refusals: Record<QueryRefusalCode, (extras: ProblemExtras, count: number) => Problem> = {
-  "Validation:900011": (extras) => problems.filterInvalid({}, extras),
-  "Validation:900012": (extras) => problems.sortInvalid({}, extras),
-  "Validation:900013": (extras) => problems.groupByInvalid({}, extras),
-  "Validation:900014": (extras) => problems.aggregationsInvalid({}, extras),
-  "ModelValidation:Failed": (extras, count) =>
-    problems.requestInvalid({ part: "query", count }, extras),
-};
-
-/** `url` is the request's own, for the parameters that links repeat. */
-export function listJson(
-  wanted: { domain: string; workflow: string; url: string },
-  query: InstanceQuery,
-  list: ListOutcome,
-): string {
-  const link = createLink(wanted, query.pageSize);
-  // All groups come in one answer.
-  const isPaged = list.kind === "page";
-  const links = {
-    self: link(query.page),
-    first: link(1),
-    next: isPaged && list.hasNext && query.page < maxPage ? link(query.page + 1) : "",
-    prev: isPaged && query.page > 1 ? link(query.page - 1) : "",
-  };
-  const items =
-    list.kind === "page"
-      ? list.instances.map((item) => instanceJson(instanceOutput(item, item.dataText)))
-      : list.groups;
-  return `{"links":${JSON.stringify(links)},"items":[${items.join(",")}]}`;
-}
-
-function createLink(
-  wanted: { domain: string; workflow: string; url: string },
-  pageSize: number,
-): (page: number) => string {
-  const { domain, workflow, url } = wanted;
-  const path = `/api/v1/${encodeURIComponent(domain)}/workflows/${encodeURIComponent(workflow)}/instances`;
+/** What the request says beside the page: links repeat it. */
+export function sentBeside(url: string): [name: string, value: string][] {
   const question = url.indexOf("?");
   const sent = Object.entries(parseQueryAsSent(question === -1 ? "" : url.slice(question + 1)));
-  const rest = sent
+  return sent
     .filter(([name]) => !["page", "pagesize"].includes(name.toLowerCase()))
-    .flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
-    .map(([name, value]) => `&${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
-    .join("");
-  return (page) => `${path}?page=${page}&pageSize=${pageSize}${rest}`;
+    .flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, value]));
 }

@@ -1,7 +1,7 @@
 /** What a start or a transition asks, read from the request. */
 import type { FastifyRequest } from "fastify";
 import type { JsonValue } from "../engine/exact-json.ts";
-import { masked, isSecretName } from "../engine/mask-secrets.ts";
+import { maskedHeaders } from "../engine/mask-secrets.ts";
 import { PayloadError, resolvePayload } from "../engine/payload-mode.ts";
 import { problems } from "../engine/problems.ts";
 import { findUnstorable, mayBeUnstorable } from "../engine/storable-json.ts";
@@ -11,6 +11,8 @@ import { parseQueryAsSent } from "./query-string.ts";
 import { requestContextOf } from "./request-context.ts";
 
 export interface InstanceRequest {
+  /** Start: the id that another runtime chose for the new instance. */
+  id: string | undefined;
   /** Start: the business key. Transition: the idempotency key. */
   key: string | undefined;
   payload: Payload;
@@ -20,6 +22,8 @@ export interface InstanceRequest {
   roles: readonly string[];
   headers: Readonly<Record<string, string>>;
   traceId: string;
+  /** How many tasks that start or move instances led to this request. */
+  triggerDepth: number;
   /** On the process's own clock (`performance.now`). */
   receivedAt: number;
   /** Aborted when the caller has gone. Made when asked for: one per request would be felt. */
@@ -31,10 +35,11 @@ export const payloadModeHeaders = ["x-service-payload-mode", "x-vnext-payload-mo
 export function readInstanceRequest(
   request: FastifyRequest,
   kind: "start" | "transition",
+  mode = payloadModeOf(request),
 ): InstanceRequest {
   const { caller } = request;
   refuseUnstorable(request);
-  const resolved = resolvePayload(request.body, payloadModeOf(request), kind);
+  const resolved = resolvePayload(request.body, mode, kind);
   if (resolved instanceof PayloadError) {
     const count = Object.values(resolved.errors).flat().length;
     throw problems.requestInvalid({ part: "body", count }, { errors: resolved.errors });
@@ -42,13 +47,16 @@ export function readInstanceRequest(
   const { key, tags = [], stage, attributes } = resolved;
   const { trace, receivedAt } = requestContextOf(request.raw);
   return {
+    id: kind === "start" ? caller.instanceId : undefined,
     key,
     payload: { attributes, tags, stage },
     sent: () => sentRequest(request),
     author: { actor: caller.actor, behalfOf: caller.behalfOf },
     roles: caller.roles,
-    headers: withoutSecrets(caller.headers),
+    // Stored with the record and the job; credentials stay out of both.
+    headers: maskedHeaders(caller.headers),
     traceId: trace.traceId,
+    triggerDepth: caller.triggerDepth,
     receivedAt,
     signal: () => request.signal,
   };
@@ -79,11 +87,4 @@ export function payloadModeOf(request: FastifyRequest): string | undefined {
     if (typeof value === "string") return value;
   }
   return undefined;
-}
-
-/** Headers are stored with the record and the job; credentials stay out of both. */
-function withoutSecrets(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const name in headers) kept[name] = isSecretName(name) ? masked : headers[name]!;
-  return kept;
 }

@@ -8,6 +8,7 @@ import { createServer, type HttpServer, type ServerOptions } from "./create-serv
 import { addDefinitionRoutes } from "./definition-routes.ts";
 import type { HealthCheck } from "./health-check.ts";
 import { addHealthRoutes } from "./health-routes.ts";
+import { addIncidentRoutes } from "./incident-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addTransitionRoutes } from "./transition-routes.ts";
 import { serveOnly } from "./served-domain.ts";
@@ -45,6 +46,7 @@ export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
   addDefinitionRoutes(app, { runtime, requireFlowVersion, schemas });
   addInstanceRoutes(app, runtime);
   addTransitionRoutes(app, runtime);
+  addIncidentRoutes(app, runtime);
   return app;
 }
 

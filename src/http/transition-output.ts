@@ -1,35 +1,18 @@
-/** The answers to a start and a transition, and the history they leave. */
-import { jsonText } from "../engine/json-text.ts";
+/** What starts and transitions leave: the header of their answer, and the history. */
 import type { Instance } from "../engine/instance.ts";
-import type { Outcome } from "../runtime/instances.ts";
+import { parseJson } from "../engine/exact-json.ts";
+import { jsonText } from "../engine/json-text.ts";
 import type { StoredRecord } from "../runtime/instances.ts";
-import { instanceEtag } from "./instance-etag.ts";
-
-/** StartInstanceOutput / TransitionOutput; `{ id, key, status }` for what was only accepted. */
-export function outcomeJson({ instance, accepted }: Outcome): string {
-  const { id, key, status } = instance;
-  if (accepted) return JSON.stringify({ id, key, status });
-  const head = JSON.stringify({
-    id,
-    key,
-    status,
-    eTag: instanceEtag(instance),
-    entityEtag: `"${instance.entityEtag}"`,
-    extensions: {},
-  });
-  return instance.data === undefined
-    ? head
-    : `${head.slice(0, -1)},"attributes":${jsonText(instance.data)}}`;
-}
+import type { Sight } from "../runtime/sight.ts";
 
 /** `{domain},{workflow},{version},{instanceId}`. */
 export const workflowHeader = ({ domain, flow, flowVersion, id }: Instance): string =>
   `${domain},${flow},${flowVersion},${id}`;
 
-export const historyJson = (records: readonly StoredRecord[]): string =>
-  `{"transitions":[${records.map(recordJson).join(",")}]}`;
+export const historyJson = (records: readonly StoredRecord[], sight: Sight): string =>
+  `{"transitions":[${records.map((record) => recordJson(record, sight)).join(",")}]}`;
 
-function recordJson(record: StoredRecord): string {
+function recordJson(record: StoredRecord, sight: Sight): string {
   const { effective, startedAt, finishedAt, author } = record;
   const head = JSON.stringify({
     id: record.id,
@@ -50,7 +33,15 @@ function recordJson(record: StoredRecord): string {
     createdBy: author.actor,
     createdByBehalfOf: author.behalfOf,
   });
-  const body = record.bodyText === undefined ? "" : `,"body":${record.bodyText}`;
+  const bodyText = record.bodyText === undefined ? undefined : seenText(record.bodyText, sight);
+  const body = bodyText === undefined ? "" : `,"body":${bodyText}`;
   const header = record.headerText === undefined ? "" : `,"header":${record.headerText}`;
   return `${head.slice(0, -1)}${body}${header}}`;
+}
+
+/** A body is what was merged into the data, so the rules of the data hold for it. */
+function seenText(bodyText: string, sight: Sight): string | undefined {
+  if (sight.tag === "") return bodyText;
+  const visible = sight.of(parseJson(bodyText));
+  return visible === undefined ? undefined : jsonText(visible);
 }

@@ -2,13 +2,16 @@ import type { FastifyReply } from "fastify";
 import { Type } from "./schema.ts";
 import { isComponentKind } from "../engine/component-kind.ts";
 import { problems } from "../engine/problems.ts";
-import type { Outcome } from "../runtime/instances.ts";
+import { isUuid } from "../engine/uuid.ts";
+import type { Instances, Outcome } from "../runtime/instances.ts";
+import { outcomeJson } from "../runtime/outcome-output.ts";
 import type { OutputResponse } from "../runtime/run-output.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 import { readInstanceRequest } from "./instance-request.ts";
 import { versionIn } from "./query-string.ts";
-import { historyJson, outcomeJson, workflowHeader } from "./transition-output.ts";
+import { historyJson, workflowHeader } from "./transition-output.ts";
+import { viewerOf } from "./viewer.ts";
 
 const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
 const InstancePath = Type.Object({
@@ -91,7 +94,38 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       refuseSystemFlow(domain, workflow);
       const asked = readInstanceRequest(request, "start");
       const wanted = { domain, workflow, version, sync };
-      return sendOutcome(reply, await runtime().instances.start({ ...asked, ...wanted }));
+      const { instances } = runtime();
+      return sendOutcome(reply, instances, await instances.start({ ...asked, ...wanted }));
+    },
+  );
+
+  app.post(
+    "/api/v1/:domain/workflows/:workflow/sub/instances/start",
+    {
+      config,
+      schema: {
+        summary: "Start an instance for another runtime",
+        description:
+          "Always the envelope and the standard answer; an id or a key in use is a conflict.",
+        tags,
+        params: WorkflowPath,
+        querystring: StartQuery,
+        body: Type.Ref("CreateInstanceDto"),
+        response: { 200: Type.Ref("InstanceOutcome") },
+      },
+    },
+    async (request, reply) => {
+      const { domain, workflow } = request.params;
+      const { sync = false } = request.query;
+      const version = versionIn(request.query.version);
+      refuseSystemFlow(domain, workflow);
+      const asked = readInstanceRequest(request, "start", "standard");
+      const id = idIn(request.body) ?? asked.id;
+      const wanted = { id, domain, workflow, version, sync, isStrict: true };
+      const { instance } = await runtime().instances.start({ ...asked, ...wanted });
+      reply.header("x-workflow", workflowHeader(instance));
+      const { key, status } = instance;
+      return { id: instance.id, ...(key === undefined ? {} : { key }), status };
     },
   );
 
@@ -114,9 +148,31 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       refuseSystemFlow(domain, workflow);
       const { key: idempotencyKey, ...asked } = readInstanceRequest(request, "transition");
       const wanted = { domain, workflow, instance, transitionKey, sync, idempotencyKey };
-      return sendOutcome(reply, await runtime().instances.transition({ ...asked, ...wanted }));
+      const { instances } = runtime();
+      return sendOutcome(reply, instances, await instances.transition({ ...asked, ...wanted }));
     },
   );
+
+  app.route({
+    method: ["POST", "PATCH"],
+    url: `${instancesPath}/:instance/longpoll/ack`,
+    config: { checksBodyItself: true },
+    schema: {
+      summary: "The state that ended the caller's poll has been seen: go on",
+      tags,
+      params: InstancePath,
+    },
+    handler: async (request, reply) => {
+      const { domain, workflow, instance: reference } = request.params;
+      const { instances } = runtime();
+      const instance = await instances.find({ domain, flow: workflow, reference });
+      if (instance === undefined) {
+        throw problems.instanceNotFoundToChange({ domain, workflow, instance: reference });
+      }
+      await instances.ackPoll(instance, viewerOf(request));
+      return reply.status(200).send();
+    },
+  });
 
   app.get(
     `${instancesPath}/:instance/transitions`,
@@ -130,9 +186,18 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
         throw problems.instanceNotFound({ domain, workflow, instance: reference });
       }
       const records = await instances.records(instance.id);
-      return reply.type("application/json; charset=utf-8").send(historyJson(records));
+      const sight = await instances.sightOf(instance, viewerOf(request));
+      return reply.type("application/json; charset=utf-8").send(historyJson(records, sight));
     },
   );
+}
+
+function idIn(body: unknown): string | undefined {
+  const id = (body as { id?: unknown } | undefined | null)?.id;
+  if (id === undefined || id === null) return undefined;
+  if (typeof id === "string" && isUuid(id)) return id.toLowerCase();
+  const errors = { id: ["'id' must be a UUID."] };
+  throw problems.requestInvalid({ part: "body", count: 1 }, { errors });
 }
 
 /** Definitions are published, never started. */
@@ -141,13 +206,18 @@ function refuseSystemFlow(domain: string, workflow: string): void {
   throw problems.systemFlowNotStartable({ domain, workflow });
 }
 
-function sendOutcome(reply: FastifyReply, outcome: Outcome): FastifyReply {
+async function sendOutcome(
+  reply: FastifyReply,
+  { sightOf }: Instances,
+  outcome: Outcome,
+): Promise<FastifyReply> {
   reply.header("x-workflow", workflowHeader(outcome.instance));
   if (outcome.output !== undefined) return sendOutput(reply, outcome.output);
+  const json = await outcomeJson(outcome, sightOf, viewerOf(reply.request));
   return reply
     .status(outcome.accepted ? 202 : 200)
     .type("application/json; charset=utf-8")
-    .send(outcomeJson(outcome));
+    .send(json);
 }
 
 /** As bytes: of a text Fastify would complete the content type, and it is the script's to say. */

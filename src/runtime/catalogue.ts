@@ -22,6 +22,8 @@ export interface Catalogue {
   resolve(address: ComponentAddress, wanted?: string): ComponentVersion | undefined;
   /** Like `resolve`, but a miss is checked against the database. */
   find(address: ComponentAddress, wanted?: string): Promise<ComponentVersion | undefined>;
+  /** Every version known here, in no order. */
+  versions(address: ComponentAddress): readonly ComponentVersion[];
   load(version: ComponentVersion): Promise<Component>;
   /** What `compile` makes of the component, made once per version and kept beside it. */
   compiled<T>(version: ComponentVersion, compile: (component: Component) => T): Promise<T>;
@@ -111,6 +113,7 @@ export function createCatalogue(store: ComponentStore): Catalogue {
       if ((await store.revision()) > revision) await catchUp();
       return resolve(address, wanted);
     },
+    versions: (address) => index.versions(address),
     async load(version) {
       return (await keep(version)).component;
     },

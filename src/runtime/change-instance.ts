@@ -1,23 +1,31 @@
 /** Sends a transition to an instance: now and to its next rest (`sync`), or accepted and queued. */
-import { setTimeout as delay } from "node:timers/promises";
 import { stringifyJson } from "../engine/exact-json.ts";
-import type { Author, Instance } from "../engine/instance.ts";
+import type { Transition } from "../engine/definition/model.ts";
+import type { Author, Instance, OpenChild } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
-import { admit, isSpecial, resolveSpecial, type Admitted } from "../engine/transition/admit.ts";
+import {
+  admit,
+  isForwarded,
+  isSpecial,
+  resolveSpecial,
+  type Admitted,
+} from "../engine/transition/admit.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
-import { nothingPending, type Program } from "../engine/transition/run.ts";
+import type { Program } from "../engine/transition/run.ts";
+import { nothingElse } from "../storage/instance-store.ts";
 import { checkMerge, checkPayload } from "./check-payload.ts";
 import { checkRoles } from "./check-roles.ts";
-import { executeRun, type JobExecution } from "./execute-run.ts";
+import { executeRun, type Executed, type JobExecution } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
 import { loadProgram } from "./load-program.ts";
-import { outcomeOfJob } from "./outcome-of-job.ts";
+import { outcomeOfJob, outcomeOfRun } from "./outcome-of-job.ts";
+import { outcomeOfRepeat } from "./outcome-of-repeat.ts";
+import { overridesOf } from "./overrides.ts";
 import { payloadOf, type PayloadRequest } from "./payload-of.ts";
-import { dataUpTo } from "./read-data.ts";
 import { scriptContext } from "./script-context.ts";
 
 export interface TransitionRequest extends PayloadRequest {
@@ -37,6 +45,8 @@ export interface TransitionRequest extends PayloadRequest {
   receivedAt: number;
   /** Aborted when the caller has gone: no need to wait for an outcome to repeat then. */
   signal: () => AbortSignal;
+  /** How many tasks that start or move instances led here. */
+  triggerDepth?: number | undefined;
 }
 
 export async function changeInstance(
@@ -69,9 +79,13 @@ async function attempt(
     const repeated = await repeatOf(ports, program, request, instance, idempotencyKey);
     if (repeated !== undefined) return repeated;
   }
+  const child = instance.openChild;
+  if (child !== undefined && isForwarded(program.workflow, instance, request.transitionKey)) {
+    return forward(ports, instance, child, request);
+  }
   const admitted = admitOrThrow(ports, program, instance, request);
   const { transition, kind } = admitted;
-  await checkRoles(ports, transition, instance, request);
+  await checkRoles(ports, await asOverridden(ports, transition, instance), instance, request);
   const queued: QueuedRequest = {
     kind,
     transitionKey: transition.key,
@@ -79,7 +93,9 @@ async function attempt(
     payload: payloadOf(program, request),
     author: request.author,
     headers: request.headers,
+    roles: request.roles,
     idempotencyKey,
+    triggerDepth: request.triggerDepth,
   };
   await checkPayload(ports, transition, request.payload.attributes, (script) => ({
     script,
@@ -102,8 +118,35 @@ async function attempt(
       ? changeNow(ports, program, instance, admitted, queued, request)
       : acceptChange(ports, program, instance, admitted, queued, request),
   );
+  if (changed === "again") return changed;
   // Outside of the flight: the database says that the instance is Busy, and a cancel may come.
-  return changed !== "again" && "job" in changed ? outcomeOfJob(ports, changed) : changed;
+  if ("job" in changed) return outcomeOfJob(ports, changed);
+  return "followUps" in changed ? outcomeOfRun(ports, changed) : changed;
+}
+
+/** The subflow does what was asked, its parent answers for it: as it stands when all has come to rest. */
+async function forward(
+  ports: InstancePorts,
+  parent: Instance,
+  child: OpenChild,
+  request: TransitionRequest,
+): Promise<Outcome> {
+  const { domain, flow: workflow, id } = child;
+  const { accepted } = await changeInstance(ports, { ...request, domain, workflow, instance: id });
+  const address = { domain: parent.domain, flow: parent.flow, reference: parent.id };
+  const instance = (await ports.store.find(address)) ?? parent;
+  return { instance: accepted ? { ...instance, status: "B" } : instance, accepted };
+}
+
+/** A parent may replace who may send a transition to its subflow. */
+async function asOverridden(
+  { catalogue }: InstancePorts,
+  transition: Transition,
+  instance: Instance,
+): Promise<Transition> {
+  if (instance.origin === undefined) return transition;
+  const roles = (await overridesOf(catalogue, instance))?.transitions.get(transition.key)?.roles;
+  return roles === undefined ? transition : { ...transition, roles };
 }
 
 function admitOrThrow(
@@ -152,7 +195,7 @@ async function changeNow(
   { transition, kind }: Admitted,
   queued: QueuedRequest,
   { traceId }: TransitionRequest,
-): Promise<Outcome | JobExecution | "again"> {
+): Promise<Extract<Executed, { kind: "done" }> | Outcome | JobExecution | "again"> {
   const run = beginRun({ ...queued, program, instance, transition }, ports.tools);
   const executed = await executeRun(ports, {
     run,
@@ -163,9 +206,11 @@ async function changeNow(
   });
   switch (executed.kind) {
     case "done":
-      return { instance: executed.instance, accepted: false };
+      return executed;
     case "becameJob":
       return executed.execution;
+    case "postponed":
+      return { instance, accepted: true };
     case "refused":
       throw new PayloadRejected(transition.key, executed.errors);
     default:
@@ -199,10 +244,8 @@ async function acceptChange(
   ports.faultPoint("before-accept-write");
   const written = await job.during(
     ports.store.write({
-      ...nothingPending,
+      ...nothingElse,
       instance: accepted,
-      incident: undefined,
-      dataChanged: false,
       addJobs: [job.row],
     }),
   );
@@ -217,15 +260,12 @@ async function acceptChange(
   return { instance: stored, accepted: true };
 }
 
-const repeatWaitMs = 20;
-
 /**
- * The outcome of the first request with this idempotency key: its status, and the data as its chain
- * left them. One that is still under way is waited for, unless the caller only wants to know that it
- * was accepted: to that the answer is the same at any time.
+ * The outcome of the first request with this idempotency key. A caller who only wants to know that it
+ * was accepted is not kept waiting: to that the answer is the same at any time.
  */
 async function repeatOf(
-  ports: InstancePorts,
+  { store }: InstancePorts,
   { workflow }: Program,
   { transitionKey: given, sync, signal }: TransitionRequest,
   instance: Instance,
@@ -234,22 +274,8 @@ async function repeatOf(
   const special = resolveSpecial(workflow, given);
   const transitionKey = special?.transition.key ?? given;
   const of = { instanceId: instance.id, transitionKey, idempotencyKey };
-  for (;;) {
-    const repeat = await ports.store.findRepeat(of);
-    if (repeat === undefined) return undefined;
-    if (!sync) {
-      const status = special?.kind === "updateData" ? instance.status : "B";
-      return { instance: { ...instance, status }, accepted: true };
-    }
-    if (repeat.status === undefined || repeat.lastSeq === undefined) {
-      await delay(repeatWaitMs, undefined, { signal: signal() });
-      continue;
-    }
-    const { status, lastSeq } = repeat;
-    // What was read before the outcome was known may be older than the outcome.
-    const { domain, flow, id: reference } = instance;
-    const now = (await ports.store.find({ domain, flow, reference })) ?? instance;
-    const then = lastSeq === now.lastSeq ? now : await dataUpTo(ports.store, now, lastSeq);
-    return { instance: { ...then, status }, accepted: false };
-  }
+  if (sync) return outcomeOfRepeat(store, instance, of, signal());
+  if ((await store.findRepeat(of)) === undefined) return undefined;
+  const status = special?.kind === "updateData" ? instance.status : "B";
+  return { instance: { ...instance, status }, accepted: true };
 }

@@ -22,6 +22,10 @@ export const faultPoints = [
   "before-settle-write",
   "after-settle-write",
   "before-answer",
+  "before-child-start",
+  "before-resume",
+  "before-retry-write",
+  "after-retry-write",
 ] as const;
 
 export type FaultPointName = (typeof faultPoints)[number];

@@ -1,20 +1,34 @@
 /** What can be done with instances, wired to its ports. */
-import type { Instance } from "../engine/instance.ts";
-import type { InstanceAddress, InstanceStore, StoredRecord } from "../storage/instance-store.ts";
+import type { Author, Instance } from "../engine/instance.ts";
+import type { Incident, IncidentStore } from "../storage/incident-store.ts";
+import type {
+  Correlation,
+  InstanceAddress,
+  InstanceStore,
+  StoredRecord,
+} from "../storage/instance-store.ts";
+import { ackPoll } from "./ack-poll.ts";
+import type { JobStore } from "../storage/job-store.ts";
 import { changeInstance, type TransitionRequest } from "./change-instance.ts";
 import type { ExecutePorts } from "./execute-run.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { JobRunner } from "./job-runner.ts";
+import { retryInstance, type Retried, type RetryRequest } from "./retry-instance.ts";
+import type { Viewer } from "./check-roles.ts";
+import { refuseQuery } from "./query-gate.ts";
 import { dataAtVersion } from "./read-data.ts";
+import { sightOf, type SightOf } from "./sight.ts";
 import { runOutput, type AnsweredRequest, type OutputResponse } from "./run-output.ts";
 import { startInstance, type StartRequest } from "./start-instance.ts";
 
-export type { StoredRecord };
+export type { Incident, StoredRecord };
 
 export interface InstancePorts extends ExecutePorts {
   inFlight: InFlight;
   jobs: JobRunner;
+  jobStore: JobStore;
   enforceRoles: boolean;
+  enforceQueryRoles: boolean;
   /** A start whose key is in use: refused, or answered with the instance that has it. */
   startOnExistingKey: "conflict" | "returnExisting";
 }
@@ -31,10 +45,23 @@ export interface Outcome {
 export interface Instances {
   start(request: StartRequest): Promise<Outcome>;
   transition(request: TransitionRequest): Promise<Outcome>;
+  /** Goes on with a faulted one from where its run stood. */
+  retry(request: RetryRequest): Promise<Retried>;
+  incidents: IncidentStore;
+  /** Goes on with a run that paused until its caller has seen the state. */
+  ackPoll(instance: Instance, viewer: Viewer): Promise<void>;
+  /** Throws when `queryRoles` do not let the viewer look at the instance. */
+  refuseQuery(instance: Instance, viewer: Viewer): Promise<void>;
+  /** Children of an instance, oldest first. */
+  correlations(instanceId: string): Promise<Correlation[]>;
   find(address: InstanceAddress): Promise<Instance | undefined>;
   /** With the data of a pinned version; undefined when there is no such version. */
   atVersion(instance: Instance, version: string): Promise<Instance | undefined>;
   records(instanceId: string): Promise<StoredRecord[]>;
+  /** Who made the last manual transition: what the gates of `check-roles.ts` may ask for. */
+  lastManualAuthor(instanceId: string): Promise<Author | undefined>;
+  /** What the viewer sees of its data. Everything that shows data to a caller asks here. */
+  sightOf: SightOf;
 }
 
 export function createInstances(ports: InstancePorts): Instances {
@@ -44,9 +71,16 @@ export function createInstances(ports: InstancePorts): Instances {
       beforeAnswer(ports, await withOutput(ports, request, await startInstance(ports, request))),
     transition: async (request) =>
       beforeAnswer(ports, await withOutput(ports, request, await changeInstance(ports, request))),
+    retry: (request) => retryInstance(ports, request),
+    incidents: ports.incidents,
+    ackPoll: (instance, viewer) => ackPoll(ports, instance, viewer),
+    refuseQuery: (instance, viewer) => refuseQuery(ports, instance, viewer),
+    correlations: (instanceId) => store.correlations(instanceId),
     find: (address) => store.find(address),
     atVersion: (instance, version) => dataAtVersion(store, instance, version),
     records: (instanceId) => store.records(instanceId),
+    lastManualAuthor: (instanceId) => store.lastManualAuthor(instanceId),
+    sightOf: (instance, viewer) => sightOf(ports, instance, viewer),
   };
 }
 
@@ -61,7 +95,8 @@ async function withOutput(
   request: AnsweredRequest & { sync: boolean },
   outcome: Outcome,
 ): Promise<Outcome> {
-  if (!request.sync || outcome.accepted) return outcome;
+  // A subflow keeps the standard envelope.
+  if (!request.sync || outcome.accepted || outcome.instance.origin !== undefined) return outcome;
   const output = await runOutput(ports, request, outcome.instance);
   return output === undefined ? outcome : { ...outcome, output };
 }

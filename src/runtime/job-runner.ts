@@ -42,10 +42,13 @@ export interface PreparedJob {
 export interface JobRunner {
   prepare(job: NewJob): PreparedJob;
   /**
-   * Does a job that somebody waits for. Resolves to the instance as the run left it, or undefined
-   * when the run goes on elsewhere. Rejects when the database goes away; the job is done all the same.
+   * Does a job that somebody waits for, and what follows from it. Resolves to how the run left the
+   * instance, or undefined when it goes on elsewhere. Rejects when the database goes away; the job is
+   * done all the same.
    */
-  run(execution: JobExecution): Promise<Instance | undefined>;
+  run(execution: JobExecution): Promise<Ended | undefined>;
+  /** Does what follows from a run, one after the other; the jobs are in hand already. */
+  follow(jobs: readonly Job[]): Promise<void>;
   /** Jobs were written that somebody will have to do; so that this node looks in time. */
   noticed(jobs: readonly JobToAdd[]): void;
   readonly held: HeldJobs;
@@ -53,6 +56,12 @@ export interface JobRunner {
   /** Takes no more, lets what runs end within the grace, leaves the rest to the others. */
   stop(graceMs: number): Promise<void>;
   readonly running: number;
+}
+
+export interface Ended {
+  instance: Instance;
+  /** False when what followed may have changed it again. */
+  isLatest: boolean;
 }
 
 export interface JobRunnerOptions {
@@ -124,7 +133,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
     first: Job,
     known: Known | undefined,
     onAway?: (error: StorageUnavailable) => void,
-  ): Promise<Instance | undefined> => {
+  ): Promise<Ended | undefined> => {
     let job = first;
     let memory = known;
     let isSure = true;
@@ -142,8 +151,12 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
           const end = putsOff ? later(job) : await options.run(job, memory, stopping.signal);
           memory = undefined;
           switch (end.kind) {
-            case "done":
-              return end.instance;
+            case "done": {
+              const { instance, followUps = [] } = end;
+              await follow(followUps, onAway);
+              if (instance === undefined) return undefined;
+              return { instance, isLatest: followUps.length === 0 };
+            }
             case "stopped":
               return undefined;
             case "becameJob":
@@ -177,6 +190,18 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
       }
     } finally {
       held.letGo(job.id);
+    }
+  };
+
+  /** In hand since before they were written. */
+  const follow = async (
+    jobs: readonly Job[],
+    onAway?: (error: StorageUnavailable) => void,
+  ): Promise<void> => {
+    for (const next of jobs) {
+      const following = runToEnd(next, undefined, onAway);
+      held.letGo(next.id);
+      await following;
     }
   };
 
@@ -286,6 +311,10 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
       new Promise((resolve, reject) => {
         track(runToEnd(execution.job, { execution }, reject).then(resolve));
         held.letGo(execution.job.id);
+      }),
+    follow: (jobs) =>
+      new Promise((resolve, reject) => {
+        track(follow(jobs, reject).then(resolve));
       }),
     noticed(jobs) {
       for (const job of jobs) {

@@ -1,21 +1,57 @@
 import { ComponentKind, isComponentKind } from "../engine/component-kind.ts";
+import { parseJson, type JsonValue } from "../engine/exact-json.ts";
+import type { Instance } from "../engine/instance.ts";
 import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
+import { jsonText } from "../engine/json-text.ts";
 import { problems } from "../engine/problems.ts";
-import type { InstanceList, InstanceLists } from "../storage/instance-list.ts";
+import type { InstanceList, InstanceLists, ListedInstance } from "../storage/instance-list.ts";
 import type { Catalogue } from "./catalogue.ts";
+import { checkListFields } from "./check-list-fields.ts";
+import type { Viewer } from "./check-roles.ts";
+import type { SightOf } from "./sight.ts";
 
 export type ListOutcome = Extract<InstanceList, { kind: "page" | "groups" }>;
 
 /** Instances of a workflow; of a system flow its records, which are definitions. */
 export async function listInstances(
-  ports: { catalogue: Catalogue; lists: InstanceLists },
+  ports: { catalogue: Catalogue; lists: InstanceLists; sightOf: SightOf },
   wanted: { domain: string; workflow: string },
   query: InstanceQuery,
+  viewer: Viewer,
 ): Promise<ListOutcome> {
   const scope = { domain: wanted.domain, flow: wanted.workflow };
-  const list = isComponentKind(wanted.workflow)
-    ? await ports.lists.definitions(scope, query)
-    : await ports.lists.instances(await publishedFlow(ports.catalogue, scope), query);
+  if (isComponentKind(wanted.workflow)) return answer(await ports.lists.definitions(scope, query));
+  const flow = await publishedFlow(ports.catalogue, scope);
+  await checkListFields(ports.catalogue, flow, query, viewer);
+  const list = answer(await ports.lists.instances(flow, query));
+  if (list.kind === "groups") return list;
+  const seen = list.instances.map((item) => asSeen(ports.sightOf, item, viewer));
+  return { ...list, instances: await Promise.all(seen) };
+}
+
+/** Read as data only where somebody may see less than all of it. */
+async function asSeen(
+  sightOf: SightOf,
+  item: ListedInstance,
+  viewer: Viewer,
+): Promise<ListedInstance> {
+  const { dataText } = item;
+  if (dataText === undefined) return item;
+  let data: JsonValue | undefined;
+  const read = () => (data ??= parseJson(dataText));
+  const instance: Instance = {
+    ...item,
+    get data() {
+      return read();
+    },
+  };
+  const sight = await sightOf(instance, viewer);
+  if (sight.tag === "") return item;
+  const visible = sight.of(read());
+  return { ...item, dataText: visible === undefined ? undefined : jsonText(visible) };
+}
+
+function answer(list: InstanceList): ListOutcome {
   switch (list.kind) {
     case "tooSlow":
       throw problems.listTooSlow({});

@@ -67,7 +67,7 @@ export async function resolveReference(
   return found;
 }
 
-const toWorkflow = ({ key, domain, version, attributes }: Component): Workflow =>
+export const toWorkflow = ({ key, domain, version, attributes }: Component): Workflow =>
   normaliseWorkflow({ key, domain, version, attributes });
 
 /** By the texts of its scripts. What stands in helpers and other components is not known here. */

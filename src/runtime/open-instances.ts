@@ -1,19 +1,27 @@
 /** Wires instances, the work queued for them, and this node's life to the database. */
+import { ComponentKind } from "../engine/component-kind.ts";
+import type { Reference } from "../engine/definition/reference.ts";
 import type { Ids } from "../ids.ts";
 import { openDatabase, type Database } from "../storage/postgres/database.ts";
+import { createIncidentStore } from "../storage/postgres/postgres-incident-store.ts";
 import { createInstanceStore } from "../storage/postgres/postgres-instance-store.ts";
 import { createJobStore } from "../storage/postgres/postgres-job-store.ts";
 import { createTaskJournal } from "../storage/postgres/postgres-task-journal.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
+import type { Flows, RemoteFlows } from "../tasks/flow-port.ts";
 import { createTasks } from "../tasks/registry.ts";
 import type { TaskHost } from "../tasks/task-host.ts";
+import type { TaskPorts } from "../tasks/task-type.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { ExecutePorts } from "./execute-run.ts";
 import { noFaultPoints, type FaultPoint } from "./fault-point.ts";
 import { createInFlight } from "./in-flight.ts";
 import { createInstances, type Instances } from "./instances.ts";
 import { createJobRunner, type JobRunner } from "./job-runner.ts";
+import { resolveReference } from "./load-program.ts";
+import { routeFlows } from "./route-flows.ts";
 import { runJob } from "./run-job.ts";
+import { sendStateNotifications, type Rest } from "./send-state-notifications.ts";
 
 export interface InstanceOptions {
   database: Database;
@@ -25,12 +33,26 @@ export interface InstanceOptions {
   /** Whether this node takes up work that others left or that becomes due. */
   claimsJobs: boolean;
   enforceRoles: boolean;
+  enforceQueryRoles: boolean;
   startOnExistingKey: "conflict" | "returnExisting";
   onTrouble: (event: string, error: unknown) => void;
+  onHandled: ExecutePorts["onHandled"];
+  unhandledFailure: ExecutePorts["unhandledFailure"];
   faultPoint?: FaultPoint | undefined;
   scripts: ScriptHost;
   tasks?: TaskHost | undefined;
+  taskPorts: OutsidePorts;
+  /** The one domain this runtime serves; empty = all. */
+  domain: string;
+  /** The flows served here, made of the instances that are opened here. */
+  localFlows: (instances: Instances) => Flows;
 }
+
+/** What tasks reach the outside world with. */
+export type OutsidePorts = Omit<TaskPorts, "scripts" | "loadTask" | "runTask" | "flows"> & {
+  /** The runtimes of other domains. */
+  readonly remoteFlows: RemoteFlows;
+};
 
 export interface OpenInstances {
   instances: Instances;
@@ -58,14 +80,27 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     applicationName: "millrace-heartbeat",
     onError: (error) => onTrouble("HeartbeatConnectionLost", error),
   });
+  const { scripts } = options;
+  const loadTask = async (reference: Reference) =>
+    catalogue.load(await resolveReference(catalogue, reference, ComponentKind.task));
+  let local: Flows | undefined;
+  const flows = routeFlows({
+    served: options.domain,
+    local: () => (local ??= options.localFlows(instances)),
+    remote: options.taskPorts.remoteFlows,
+  });
   const jobStore = createJobStore({ queries: database, heartbeat, leaseSeconds });
   const ports: ExecutePorts = {
     catalogue,
     store: createInstanceStore(database, { lanes, leaseSeconds }),
+    incidents: createIncidentStore(database),
     journal: createTaskJournal(database),
-    scripts: options.scripts,
-    tasks: options.tasks ?? createTasks(options.scripts),
+    scripts,
+    tasks: options.tasks ?? createTasks({ ...options.taskPorts, scripts, loadTask, flows }),
     tools,
+    dice: Math.random,
+    unhandledFailure: options.unhandledFailure,
+    onHandled: options.onHandled,
     nodeId,
     faultPoint,
     onTrouble,
@@ -73,6 +108,9 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     held: { hold: (id) => jobs.held.hold(id), letGo: (id) => jobs.held.letGo(id) },
   };
   const budgetMs = options.jobTimeoutSeconds * 1000;
+  const { notifications, invocationTimeoutMs } = options.taskPorts;
+  const notify = (rest: Rest) =>
+    sendStateNotifications({ scripts, notifications, invocationTimeoutMs, onTrouble }, rest);
   const jobs = createJobRunner({
     store: jobStore,
     tools,
@@ -80,19 +118,22 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     faultPoint,
     onTrouble,
     claims: options.claimsJobs,
-    run: (job, known, stopping) => runJob({ ...ports, jobStore, budgetMs }, job, known, stopping),
+    run: (job, known, stopping) =>
+      runJob({ ...ports, jobStore, budgetMs, notify }, job, known, stopping),
   });
   await jobs.start().catch(async (error: unknown) => {
     await heartbeat.close();
     throw error;
   });
-  const { enforceRoles, startOnExistingKey } = options;
+  const { enforceRoles, enforceQueryRoles, startOnExistingKey } = options;
   const inFlight = createInFlight();
   const instances = createInstances({
     ...ports,
     inFlight,
     jobs,
+    jobStore,
     enforceRoles,
+    enforceQueryRoles,
     startOnExistingKey,
   });
   return {

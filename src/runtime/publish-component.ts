@@ -50,7 +50,52 @@ export async function publishComponent(
   body: unknown,
   options: PublishOptions,
 ): Promise<Published> {
-  const { requireFlowVersion } = options;
+  const { root, conflict, seeds, warnings } = await checkPublish(ports, body, options);
+  const instances = await seedInstancesOf(ports, root, body as SeedBody, conflict);
+  const outcome = await ports.components.publish(
+    conflict ? seeds : [root, ...seeds],
+    instances,
+    options.author,
+  );
+  ports.catalogue.add(outcome.stored);
+  if (conflict || outcome.existing.includes(root)) {
+    const { domain, kind: flow, key, version } = root;
+    throw problems.versionAlreadyPublished({ domain, flow, key, version });
+  }
+  return publishedOf(root, warnings);
+}
+
+export interface Validated extends Published {
+  /** Its publish would be a conflict. */
+  exists: boolean;
+  /** The latest version there is; undefined for a component that is new. */
+  current: string | undefined;
+}
+
+/** What a publish would say, without doing it. Throws the same refusals, but for the conflict. */
+export async function validateComponent(
+  ports: PublishPorts,
+  body: unknown,
+  options: Pick<PublishOptions, "requireFlowVersion">,
+): Promise<Validated> {
+  const { root, conflict, warnings } = await checkPublish(ports, body, options);
+  const latest = await ports.catalogue.find(root);
+  return { ...publishedOf(root, warnings), exists: conflict, current: latest?.version };
+}
+
+interface CheckedPublish {
+  root: NewComponentVersion;
+  /** The version exists. */
+  conflict: boolean;
+  seeds: NewComponentVersion[];
+  warnings: readonly Finding[];
+}
+
+async function checkPublish(
+  ports: PublishPorts,
+  body: unknown,
+  { requireFlowVersion }: Pick<PublishOptions, "requireFlowVersion">,
+): Promise<CheckedPublish> {
   // Checked as doubles, stored digit for digit.
   const { mistakes, warnings } = ports.checker.check(toPlain(body as JsonValue), {
     requireFlowVersion,
@@ -76,25 +121,21 @@ export async function publishComponent(
     const facts = { kind: root.kind, count: found.mistakes.length };
     throw problems.componentInvalid(facts, { errors: errorsByPath(found.mistakes) });
   }
-  const instances = await seedInstancesOf(ports, root, body as SeedBody, conflict);
-  const outcome = await ports.components.publish(
-    conflict ? seeds : [root, ...seeds],
-    instances,
-    options.author,
-  );
-  ports.catalogue.add(outcome.stored);
-  if (conflict || outcome.existing.includes(root)) {
-    const { domain, kind: flow, key, version } = root;
-    throw problems.versionAlreadyPublished({ domain, flow, key, version });
-  }
   return {
-    key: root.key,
-    flow: root.kind,
-    domain: root.domain,
-    version: root.version,
+    root,
+    conflict,
+    seeds,
     warnings: [...warnings, ...found.warnings, ...idleData(root, body as SeedBody)],
   };
 }
+
+const publishedOf = (root: NewComponentVersion, warnings: readonly Finding[]): Published => ({
+  key: root.key,
+  flow: root.kind,
+  domain: root.domain,
+  version: root.version,
+  warnings,
+});
 
 interface RootBody {
   key?: unknown;

@@ -1,20 +1,25 @@
 /** One attempt at a claimed job. What follows from its end is the job runner's to do. */
-import type { Instance } from "../engine/instance.ts";
-import { isTerminal } from "../engine/instance.ts";
+import { parseJson, stringifyJson } from "../engine/exact-json.ts";
+import { isTerminal, type Author, type Instance, type InstanceStatus } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { Problem } from "../engine/problem.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
 import type { TaskFailure } from "../engine/task-failure.ts";
-import { admit, aliases } from "../engine/transition/admit.ts";
+import { admit, aliases, resolveSpecial } from "../engine/transition/admit.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import {
+  checkpointOf,
   findTransition,
   queuedRunIn,
+  requestOf,
   resumeRun,
   type QueuedRequest,
+  type QueuedRun,
 } from "../engine/transition/checkpoint.ts";
-import { noPayload, nothingPending, type Program, type Run } from "../engine/transition/run.ts";
-import type { RunWrite } from "../storage/instance-store.ts";
+import { endHere, withRetryData } from "../engine/transition/advance.ts";
+import { bareTransition } from "../engine/transition/bare-transition.ts";
+import { resumeWaiting } from "../engine/transition/resume-run.ts";
+import { noPayload, type Program, type Run } from "../engine/transition/run.ts";
 import type { Job, JobStore } from "../storage/job-store.ts";
 import {
   executeRun,
@@ -25,10 +30,15 @@ import {
   type JobExecution,
 } from "./execute-run.ts";
 import { loadProgram } from "./load-program.ts";
+import { scriptRequest } from "./script-request.ts";
+import type { Rest } from "./send-state-notifications.ts";
+import { startChild } from "./start-child.ts";
+import { writeEnd } from "./write-run.ts";
+import { writeFault, type Fault } from "./write-fault.ts";
 
 export type JobEnd =
   /** The job is gone from the queue; the instance as the run left it, unless there was none. */
-  | { kind: "done"; instance: Instance | undefined }
+  | { kind: "done"; instance: Instance | undefined; followUps?: readonly Job[] }
   /** A timer's run that reaches outside: it goes on as a job of its own. */
   | { kind: "becameJob"; execution: JobExecution }
   /** The instance was changed meanwhile: by an update of its data, say, or by another node. */
@@ -42,6 +52,8 @@ export type Known = { instance: Instance } | { execution: JobExecution };
 
 export interface RunJobPorts extends ExecutePorts {
   jobStore: JobStore;
+  /** Tells others that an instance rests in a state that wants it told. */
+  notify: (rest: Rest) => Promise<void>;
   /** How long one job may take, whole chain included. */
   budgetMs: number;
 }
@@ -52,7 +64,10 @@ export async function runJob(
   known: Known | undefined,
   stopping: AbortSignal,
 ): Promise<JobEnd> {
+  if (job.type === JobType.subflowStart) return runStart(ports, job, stopping);
   if (known !== undefined && "execution" in known) {
+    const { waitMs } = known.execution;
+    if (waitMs !== undefined) return { kind: "later", delayMs: waitMs };
     return attempt(ports, job, known.execution.stored, stopping, async () => known.execution);
   }
   const instance = known?.instance ?? (await findInstance(ports, job));
@@ -60,6 +75,7 @@ export async function runJob(
     await ports.jobStore.remove(job, ports.nodeId);
     return { kind: "done", instance };
   }
+  if (job.type === JobType.notify) return tell(ports, job, instance, stopping);
   if (await wasSetAnew(ports, job)) return { kind: "done", instance };
   if (await mustWait(ports, job, instance)) return later(job);
   return attempt(ports, job, instance, stopping, () => prepare(ports, job, instance));
@@ -69,17 +85,33 @@ const findInstance = (ports: RunJobPorts, { domain, flow, instanceId }: Job) =>
   ports.store.find({ domain, flow, reference: instanceId });
 
 /** A timer whose state was left, or whose instance has ended, has nothing to do any more. */
-function isOver(job: Job, { status, current }: Instance): boolean {
-  if (isTerminal(status)) return true;
-  return job.type === JobType.scheduled && job.sourceState !== current.key;
+function isOver(job: Job, instance: Instance): boolean {
+  const { status, current, openChild } = instance;
+  switch (job.type) {
+    case JobType.resume:
+      // A parent that faulted with its subflow goes on when the subflow does.
+      return isEnded(status) || openChild?.id.replaceAll("-", "") !== job.transitionKey;
+    case JobType.childCancel:
+      return isEnded(status);
+    case JobType.notify:
+      return false;
+    case JobType.scheduled:
+    case JobType.longPoll:
+      return isTerminal(status) || job.sourceState !== current.key;
+    default:
+      return isTerminal(status);
+  }
 }
+
+const isEnded = (status: InstanceStatus) => status === "C" || status === "P";
 
 /**
  * A state that is entered again sets its timers anew, under the same names, also one that is being
  * claimed. Asked after the instance was read: whatever sets the timer later also raises the rev.
  */
 const wasSetAnew = async (ports: RunJobPorts, job: Job) =>
-  job.type === JobType.scheduled && (await ports.jobStore.reload(job, ports.nodeId)) === undefined;
+  (job.type === JobType.scheduled || job.type === JobType.longPoll) &&
+  (await ports.jobStore.reload(job, ports.nodeId)) === undefined;
 
 /** A timer does not interrupt a run. An instance that is only parked Busy may wait for nothing else. */
 const mustWait = async (ports: RunJobPorts, job: Job, { id, status }: Instance) =>
@@ -103,11 +135,11 @@ async function attempt(
   const signal = AbortSignal.any([stopping, budget.signal]);
   let execution: Execution | undefined;
   try {
-    ports.faultPoint("before-run");
+    ports.faultPoint(job.type === JobType.resume ? "before-resume" : "before-run");
     const begun = await begin();
     if (!("run" in begun)) return await fail(ports, job, instance, begun);
     execution = { ...begun, signal };
-    const executing = executeRun(ports, execution);
+    const executing = execute(ports, execution);
     const executed = await Promise.race([executing, aborted(signal)]);
     if (executed !== "aborted") {
       if (executed.kind !== "refused") return toEnd(executed);
@@ -132,6 +164,10 @@ async function attempt(
   return fail(ports, job, instance, timedOut(ports), execution?.run);
 }
 
+/** What has no way to be cancelled ends where it is. */
+const execute = (ports: RunJobPorts, execution: Execution): Promise<Executed> =>
+  execution.run.phase === "settled" ? writeEnd(ports, execution) : executeRun(ports, execution);
+
 const aborted = (signal: AbortSignal) =>
   new Promise<"aborted">((resolve) => {
     if (signal.aborted) resolve("aborted");
@@ -143,6 +179,8 @@ function toEnd(executed: Exclude<Executed, { kind: "refused" }>): JobEnd {
     case "done":
     case "becameJob":
       return executed;
+    case "postponed":
+      return { kind: "later", delayMs: executed.delayMs };
     case "overtaken":
     case "keyInUse":
       return { kind: "overtaken" };
@@ -183,18 +221,80 @@ async function prepare(
     workflow: flow,
     version: flowVersion,
   });
-  if (job.type !== JobType.transition) return prepareTimer(ports, job, instance, program);
+  if (job.type === JobType.childCancel) return prepareCancel(ports, job, instance, program);
+  if (job.type === JobType.scheduled || job.type === JobType.timeout) {
+    return prepareTimer(ports, job, instance, program);
+  }
+  const queued = queuedRunIn(job.payload);
+  const { request, traceId, retry, retryData, checkpoint } = queued;
+  const run = { ...queuedRun(ports, job, instance, program, queued), isRetry: retry !== undefined };
+  const execution = { stored: instance, job, request, traceId, retry, run };
+  if (retryData !== undefined) {
+    // Not on disk yet: the first thing that reaches outside is preceded by a write.
+    const joined = withRetryData(run, retryData, ports.tools);
+    return { ...execution, run: joined, request: { ...request, payload: joined.payload } };
+  }
+  return checkpoint === undefined ? execution : { ...execution, checkpoint: placeOf(run) };
+}
 
-  const { request, traceId, checkpoint } = queuedRunIn(job.payload);
-  const queued = { stored: instance, job, request, traceId };
-  if (checkpoint !== undefined) {
-    const run = resumeRun(program, instance, request, checkpoint);
-    return { ...queued, run, checkpoint: placeOf(run) };
+/** From where it stood, or from its beginning. */
+function queuedRun(
+  { tools }: RunJobPorts,
+  job: Job,
+  instance: Instance,
+  program: Program,
+  { request, checkpoint }: QueuedRun,
+): Run {
+  if (checkpoint !== undefined) return resumeRun(program, instance, request, checkpoint);
+  if (request.kind === "resume") {
+    const phase = job.type === JobType.longPoll ? "auto" : "resume";
+    const { author, headers, roles = [] } = request;
+    return resumeWaiting({ program, instance, phase, author, headers, roles }, tools);
   }
   const from = instance.current.key;
   const transition = findTransition(program.workflow, { ...request, from });
-  return { ...queued, run: beginRun({ ...request, program, instance, transition }, ports.tools) };
+  return beginRun({ ...request, program, instance, transition }, tools);
 }
+
+/** The parent is gone: the child ends as its workflow says, or, if that says nothing, where it is. */
+function prepareCancel(
+  { tools }: RunJobPorts,
+  job: Job,
+  instance: Instance,
+  program: Program,
+): Execution {
+  const { author, traceId } = parseJson(job.payload ?? "{}") as unknown as {
+    author: Author;
+    traceId?: string;
+  };
+  const special = resolveSpecial(program.workflow, aliases.cancel);
+  const isEndedHere = special === undefined || instance.status === "F";
+  const transition = special?.transition ?? bareCancel;
+  const request: QueuedRequest = {
+    kind: "cancel",
+    transitionKey: transition.key,
+    trigger: "manual",
+    payload: noPayload,
+    author,
+    headers: {},
+    idempotencyKey: undefined,
+  };
+  const run = beginRun({ ...request, program, instance, transition }, tools);
+  return {
+    run: isEndedHere ? endHere(run, tools) : run,
+    stored: instance,
+    job: undefined,
+    causeId: job.id,
+    request,
+    traceId,
+  };
+}
+
+const bareCancel = bareTransition({
+  key: aliases.cancel,
+  target: "$self",
+  triggerType: "manual",
+});
 
 function prepareTimer(
   ports: RunJobPorts,
@@ -219,7 +319,7 @@ function prepareTimer(
     run: beginRun({ ...request, program, instance, transition }, ports.tools),
     stored: instance,
     job: undefined,
-    timerId: job.id,
+    causeId: job.id,
     request,
     traceId: undefined,
   };
@@ -243,10 +343,12 @@ async function fail(
       await ports.jobStore.remove(job, ports.nodeId);
       return { kind: "done", instance };
     }
-    const write = failureWrite(ports, job, instance, failure, run);
-    if (await ports.store.write(write)) {
-      return { kind: "done", instance: { ...write.instance, rev: instance.rev + 1 } };
-    }
+    const written = await writeFault(
+      ports,
+      instance,
+      failedRun(job, instance, failure, run, ports),
+    );
+    if (written.kind === "done") return written;
     const current = await ports.jobStore.reload(job, ports.nodeId);
     if (current === undefined) return { kind: "overtaken" };
     job = current;
@@ -255,41 +357,81 @@ async function fail(
   return { kind: "done", instance: undefined };
 }
 
-function failureWrite(
-  { tools }: RunJobPorts,
+function failedRun(
   job: Job,
   instance: Instance,
   failure: TaskFailure,
   run: Run | undefined,
-): RunWrite {
-  const now = tools.now();
-  const isRecorded = job.type === JobType.transition && hasCheckpoint(job);
+  { tools }: RunJobPorts,
+): Fault {
+  const queued = isRunJob(job) ? queuedRunIn(job.payload) : undefined;
+  const isRecorded = queued?.checkpoint !== undefined || run?.record.finishedAt !== undefined;
   const seq = instance.lastSeq + 1;
-  const records = run === undefined || isRecorded ? [] : [{ ...run.record, seq, finishedAt: now }];
+  const record =
+    run === undefined || isRecorded ? undefined : { ...run.record, seq, finishedAt: tools.now() };
+  const request = queued?.request ?? (run === undefined ? undefined : requestOf(run));
+  // A retry goes on with the record that is written here.
+  const checkpoint =
+    queued?.checkpoint ??
+    (run === undefined
+      ? undefined
+      : checkpointOf({ ...run, hop: { ...run.hop, seq: record?.seq ?? run.hop.seq } }));
   return {
-    ...nothingPending,
-    instance: {
-      ...instance,
-      status: "F",
-      lastSeq: records.length === 0 ? instance.lastSeq : seq,
-      modifiedAt: now,
-      hasActiveIncident: true,
-      incidentCount: instance.incidentCount + 1,
-    },
-    dataChanged: false,
-    records,
-    outcome: records[0]?.idempotencyKey === undefined ? undefined : { seq },
-    addJobs: [],
+    failure,
+    transition: request?.transitionKey ?? job.transitionKey ?? "",
+    record,
     removeJob: job.id,
     endsOthers: { ownJob: job.id, ownSeq: undefined, spared: undefined },
-    incident: {
-      id: tools.uuid(),
-      traceId: job.type === JobType.transition ? queuedRunIn(job.payload).traceId : undefined,
-      state: instance.current.key,
-      transition: job.transitionKey ?? "",
-      failure,
-    },
+    author: request?.author ?? nobody,
+    headers: request?.headers ?? {},
+    roles: request?.roles ?? [],
+    traceId: queued?.traceId,
+    resume:
+      request === undefined
+        ? undefined
+        : stringifyJson({ request, traceId: queued?.traceId, retry: queued?.retry, checkpoint }),
   };
 }
 
-const hasCheckpoint = (job: Job) => queuedRunIn(job.payload).checkpoint !== undefined;
+const isRunJob = ({ type }: Job) =>
+  type === JobType.transition || type === JobType.resume || type === JobType.longPoll;
+
+const nobody: Author = { actor: undefined, behalfOf: undefined };
+
+/** Says that the instance has come to rest; what could not be said is in the log, and said once. */
+async function tell(
+  ports: RunJobPorts,
+  job: Job,
+  instance: Instance,
+  stopping: AbortSignal,
+): Promise<JobEnd> {
+  const { domain, flow: workflow, flowVersion: version } = instance;
+  const program = await loadProgram(ports.catalogue, { domain, workflow, version });
+  const state = program.workflow.states.get(job.sourceState ?? "");
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(ports.budgetMs)]);
+  if (state !== undefined) {
+    const { createdBy: author } = instance;
+    const waiting = { program, instance, phase: "auto", author, headers: {}, roles: [] } as const;
+    const run = resumeWaiting(waiting, ports.tools);
+    await ports.notify({
+      instance,
+      state,
+      key: job.transitionKey ?? job.id,
+      request: (script) => scriptRequest({ run, signal, traceId: undefined }, script),
+      signal,
+    });
+  }
+  await ports.jobStore.remove(job, ports.nodeId);
+  return { kind: "done", instance };
+}
+
+/** A child to start; whoever waits for it hears when it cannot be started. */
+async function runStart(ports: RunJobPorts, job: Job, stopping: AbortSignal): Promise<JobEnd> {
+  ports.faultPoint("before-child-start");
+  const budget = AbortSignal.timeout(ports.budgetMs);
+  const started = await startChild(ports, job, AbortSignal.any([stopping, budget]));
+  if (started.kind === "done" && started.isRemoved !== true) {
+    await ports.jobStore.remove(job, ports.nodeId);
+  }
+  return started;
+}

@@ -10,16 +10,21 @@ import { listen } from "../storage/postgres/listen.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
 import type { TaskHost } from "../tasks/task-host.ts";
 import { createCatalogue, type Catalogue } from "./catalogue.ts";
+import type { Viewer } from "./check-roles.ts";
+import type { ExecutePorts } from "./execute-run.ts";
 import type { FaultPoint } from "./fault-point.ts";
 import type { Instances } from "./instances.ts";
 import { listInstances, type ListOutcome } from "./list-instances.ts";
 import { loadProgram } from "./load-program.ts";
-import { openInstances } from "./open-instances.ts";
+import { createLocalFlows } from "./local-flows.ts";
+import { openInstances, type OutsidePorts } from "./open-instances.ts";
 import { openScripts, type ScriptOptions } from "./open-scripts.ts";
 import { findDefinition, type WantedDefinition } from "./read-component.ts";
 import {
   publishComponent,
+  validateComponent,
   type Published,
+  type Validated,
   type PublishOptions,
   type PublishPorts,
 } from "./publish-component.ts";
@@ -32,14 +37,20 @@ export interface RuntimeOptions {
   domain: string;
   /** Trouble of background work that heals by itself. */
   onTrouble: (event: string, error: unknown) => void;
+  /** A task's failure that an error boundary dealt with. */
+  onHandled: ExecutePorts["onHandled"];
+  /** What a failed task without any error boundary means for its run. */
+  unhandledFailure: ExecutePorts["unhandledFailure"];
   jobTimeoutSeconds: number;
   jobLeaseSeconds: number;
   /** Whether this node takes up work that others left or that becomes due. */
   claimsJobs: boolean;
   enforceRoles: boolean;
+  enforceQueryRoles: boolean;
   startOnExistingKey: "conflict" | "returnExisting";
   /** For users who bring their own, and for tests. */
   tasks?: TaskHost | undefined;
+  taskPorts: OutsidePorts;
   scripts?: ScriptHost | undefined;
   scripting: ScriptOptions;
   faultPoint?: FaultPoint | undefined;
@@ -51,12 +62,15 @@ export interface Runtime {
   readonly database: Database;
   readonly instances: Instances;
   publish(body: unknown, options: PublishOptions): Promise<Published>;
+  /** What a publish would say; nothing is stored. */
+  validate(body: unknown, options: Pick<PublishOptions, "requireFlowVersion">): Promise<Validated>;
   findDefinition(wanted: WantedDefinition): Promise<Component | undefined>;
   /** Throws when no version of the workflow is published: then no instance can be there either. */
   refuseUnknownWorkflow(domain: string, workflow: string): Promise<void>;
   listInstances(
     wanted: { domain: string; workflow: string },
     query: InstanceQuery,
+    viewer: Viewer,
   ): Promise<ListOutcome>;
   /** Reads all definitions anew, here and on the other nodes. */
   reinitialize(): Promise<void>;
@@ -72,10 +86,23 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const catalogue = createCatalogue(components);
   await catalogue.reload();
   const scripts = options.scripts ?? openScripts(catalogue, options.scripting);
+  const lists = createInstanceLists(database);
+  const reads = {
+    async refuseUnknownWorkflow(workflowDomain: string, workflow: string) {
+      await loadProgram(catalogue, { domain: workflowDomain, workflow, version: undefined });
+    },
+    findDefinition: (wanted: WantedDefinition) => findDefinition({ catalogue, components }, wanted),
+  };
+  const listIn =
+    ({ sightOf }: Instances): Runtime["listInstances"] =>
+    (wanted, query, viewer) =>
+      listInstances({ catalogue, lists, sightOf }, wanted, query, viewer);
   const { instances, close: closeInstances } = await openInstances({
     ...options,
     catalogue,
     scripts,
+    localFlows: (opened) =>
+      createLocalFlows({ ...reads, instances: opened, listInstances: listIn(opened) }),
   });
 
   const catchUp = () => {
@@ -96,19 +123,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { checker } = options;
   const publishPorts: PublishPorts = { components, catalogue, checker, scripts, domain };
 
-  const lists = createInstanceLists(database);
-
   return {
     domain,
     catalogue,
     database,
     instances,
     publish: (body, publishOptions) => publishComponent(publishPorts, body, publishOptions),
-    async refuseUnknownWorkflow(workflowDomain, workflow) {
-      await loadProgram(catalogue, { domain: workflowDomain, workflow, version: undefined });
-    },
-    findDefinition: (wanted) => findDefinition({ catalogue, components }, wanted),
-    listInstances: (wanted, query) => listInstances({ catalogue, lists }, wanted, query),
+    validate: (body, publishOptions) => validateComponent(publishPorts, body, publishOptions),
+    ...reads,
+    listInstances: listIn(instances),
     async reinitialize() {
       await catalogue.reload();
       await components.announce(reloadMessage);

@@ -6,10 +6,13 @@ import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
-import { nothingPending, type Program, type Tools } from "../engine/transition/run.ts";
+import type { Program } from "../engine/transition/run.ts";
+import { nothingElse } from "../storage/instance-store.ts";
 import { executeRun } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
-import { outcomeOfJob } from "./outcome-of-job.ts";
+import { outcomeOfJob, outcomeOfRun } from "./outcome-of-job.ts";
+import { outcomeOfRepeat } from "./outcome-of-repeat.ts";
+import { newInstance } from "./new-instance.ts";
 import { loadProgram } from "./load-program.ts";
 import { payloadOf, type PayloadRequest } from "./payload-of.ts";
 import { checkMerge, checkPayload } from "./check-payload.ts";
@@ -17,6 +20,8 @@ import { checkRoles } from "./check-roles.ts";
 import { scriptContext } from "./script-context.ts";
 
 export interface StartRequest extends PayloadRequest {
+  /** Chosen by a caller that may have to ask again: a repeat is answered with what the first started. */
+  id?: string | undefined;
   domain: string;
   workflow: string;
   version: string | undefined;
@@ -24,20 +29,30 @@ export interface StartRequest extends PayloadRequest {
   key: string | undefined;
   author: Author;
   roles: readonly string[];
+  /** An id or a key in use is a conflict, whatever the settings say. */
+  isStrict?: boolean | undefined;
   /** Masked. */
   headers: Readonly<Record<string, string>>;
   traceId: string | undefined;
+  /** How many tasks that start or move instances led here. */
+  triggerDepth?: number | undefined;
+  /** Aborted when the caller has gone: no need to wait for an outcome to repeat then. */
+  signal?: (() => AbortSignal) | undefined;
 }
 
 export async function startInstance(ports: InstancePorts, request: StartRequest): Promise<Outcome> {
   const { domain, workflow: flow, version } = request;
   const program = await loadProgram(ports.catalogue, { domain, workflow: flow, version });
+  const repeated = await repeatedStart(ports, request);
+  if (repeated !== undefined) return once(request, repeated);
   for (let attempt = 1; ; attempt += 1) {
     const started = await start(ports, program, request);
     if (started !== "keyInUse") return started;
-    if (ports.startOnExistingKey === "conflict" || attempt === mostAttempts) {
-      throw problems.keyInUse({ workflow: flow, key: request.key ?? "" }, { target: request.key });
-    }
+    // The id may be what is in use: by a request like this one, at the same moment.
+    const simultaneous = await repeatedStart(ports, request);
+    if (simultaneous !== undefined) return once(request, simultaneous);
+    const refuses = ports.startOnExistingKey === "conflict" || request.isStrict === true;
+    if (refuses || attempt === mostAttempts) throw inUse(request);
     const holder = await holderOfKey(ports, request);
     if (holder !== undefined) return { instance: holder, accepted: !request.sync };
     // It has completed in between, so the key is free.
@@ -45,6 +60,32 @@ export async function startInstance(ports: InstancePorts, request: StartRequest)
 }
 
 const mostAttempts = 5;
+
+const inUse = ({ workflow, key: given, id }: StartRequest) => {
+  const key = given ?? id ?? "";
+  return problems.keyInUse({ workflow, key }, { target: key });
+};
+
+function once(request: StartRequest, repeated: Outcome): Outcome {
+  if (request.isStrict === true) throw inUse(request);
+  return repeated;
+}
+
+/** What an earlier request with the same id has started. Without an id no two requests are the same. */
+async function repeatedStart(
+  ports: InstancePorts,
+  { id, domain, workflow: flow, sync, signal }: StartRequest,
+): Promise<Outcome | undefined> {
+  if (id === undefined) return undefined;
+  const instance = await ports.store.find({ domain, flow, reference: id });
+  if (instance?.id !== id) return undefined;
+  if (!sync) return { instance: { ...instance, status: "B" }, accepted: true };
+  const wanted = { domain, workflow: flow, version: instance.flowVersion };
+  const { startTransition } = (await loadProgram(ports.catalogue, wanted)).workflow;
+  const of = { instanceId: id, transitionKey: startTransition.key, idempotencyKey: id };
+  const outcome = await outcomeOfRepeat(ports.store, instance, of, signal?.());
+  return outcome ?? { instance, accepted: false };
+}
 
 /** The instance of the flow that has not completed and has the key. */
 async function holderOfKey(
@@ -90,7 +131,9 @@ const queuedRequest = (program: Program, request: StartRequest): QueuedRequest =
   payload: payloadOf(program, request),
   author: request.author,
   headers: request.headers,
-  idempotencyKey: undefined,
+  roles: request.roles,
+  idempotencyKey: request.id,
+  triggerDepth: request.triggerDepth,
 });
 
 async function startNow(
@@ -116,7 +159,9 @@ async function startNow(
   );
   switch (executed.kind) {
     case "done":
-      return { instance: executed.instance, accepted: false };
+      return outcomeOfRun(ports, executed);
+    case "postponed":
+      return { instance, accepted: true };
     case "becameJob":
       return outcomeOfJob(ports, executed.execution);
     case "refused":
@@ -149,10 +194,8 @@ async function acceptStart(
   ports.faultPoint("before-accept-write");
   const result = await job.during(
     ports.store.start({
-      ...nothingPending,
+      ...nothingElse,
       instance: busy,
-      incident: undefined,
-      dataChanged: false,
       addJobs: [job.row],
     }),
   );
@@ -164,44 +207,4 @@ async function acceptStart(
   const stored: Instance = { ...busy, rev: 1 };
   job.begin(stored);
   return { instance: stored, accepted: true };
-}
-
-function newInstance(
-  { workflow }: Program,
-  { domain, key, author }: StartRequest,
-  tools: Tools,
-): Instance {
-  const initial = workflow.states.get(workflow.initialState);
-  if (initial === undefined) {
-    throw problems.startFailedNoInitialState({
-      workflow: workflow.key,
-      state: workflow.initialState,
-    });
-  }
-  const state = { key: initial.key, type: initial.type, subType: initial.subType };
-  const now = tools.now();
-  return {
-    id: tools.uuid(),
-    domain,
-    flow: workflow.key,
-    key,
-    flowVersion: workflow.version,
-    status: "A",
-    rev: 0,
-    lastSeq: 0,
-    current: state,
-    effective: state,
-    stage: undefined,
-    tags: [],
-    data: undefined,
-    dataVersion: undefined,
-    entityEtag: tools.ulid(),
-    createdAt: now,
-    createdBy: author,
-    modifiedAt: undefined,
-    modifiedBy: { actor: undefined, behalfOf: undefined },
-    completedAt: undefined,
-    hasActiveIncident: false,
-    incidentCount: 0,
-  };
 }

@@ -151,6 +151,15 @@ export const handlers = {
     handler: "EnrichAsync",
     arguments: ["context"],
     answer: "metadata",
+    optional: true,
+  }),
+  /** Ours: the mapping may look at what became of the channels, as other tasks' mappings do. */
+  "notification.output": row({
+    interface: "INotificationMapping",
+    handler: "OutputHandler",
+    arguments: ["context"],
+    answer: "response",
+    optional: true,
   }),
   event: row({
     interface: "IEventMapping",

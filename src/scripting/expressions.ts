@@ -19,6 +19,8 @@ import type { Schedule, ScriptFindings } from "./script-host.ts";
 
 export interface Expressions {
   holds(code: string, context: ExpressionContext): boolean;
+  /** A text: the key of something cached. */
+  key(code: string, context: ExpressionContext): string;
   /** Undefined for a timer that is a script of another language. */
   schedule(script: ScriptCode, context: () => ExpressionContext): Schedule | undefined;
   check(code: string): ScriptFindings;
@@ -42,6 +44,13 @@ export function createExpressions(): Expressions {
     holds(code, context) {
       try {
         return evaluateRule(compile(code, "rule"), context);
+      } catch (error) {
+        throw asFailure(error);
+      }
+    },
+    key(code, context) {
+      try {
+        return evaluateKey(compile(code, "key"), context);
       } catch (error) {
         throw asFailure(error);
       }

@@ -2,7 +2,7 @@
  * Runs scripts of every language this service knows: expressions and written-out times in place,
  * TypeScript and JavaScript in the sandbox. Other languages are kept, and refused when reached.
  */
-import type { JsonValue } from "../engine/exact-json.ts";
+import { stringifyJson, type JsonValue } from "../engine/exact-json.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import { usedMembers } from "./context-members.ts";
 import {
@@ -80,7 +80,7 @@ export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
       const json = context.json(member);
       return json === undefined ? [] : [`"${member}":${json}`];
     });
-    const rest = JSON.stringify({ kind, members, ...args }).slice(1, -1);
+    const rest = stringifyJson({ kind, members, ...args }).slice(1, -1);
     try {
       const answer = await sandbox.call({
         script,
@@ -97,12 +97,15 @@ export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
     }
   };
 
-  const runFound = (
+  const runFound = async (
     found: ResolvedScript,
     kind: HandlerKind,
     request: ScriptRequest,
     args: ScriptArguments = {},
   ): Promise<ScriptAnswer> => {
+    if (found.language === "expression" && kind === "cacheKey") {
+      return { value: expressions.key(found.code, request.context.values()) };
+    }
     if (found.sandbox === undefined) throw notRunnable(found, kind);
     return call(kind, found.sandbox, request, args);
   };

@@ -1,7 +1,12 @@
 import type { Author, Instance, InstanceState, InstanceStatus } from "../engine/instance.ts";
 import type { TriggerType } from "../engine/definition/enumerations.ts";
 import type { JobType } from "../engine/job-name.ts";
-import type { DataChange, IncidentToOpen, TransitionRecord } from "../engine/transition/run.ts";
+import type {
+  ChildOutcome,
+  DataChange,
+  IncidentToOpen,
+  TransitionRecord,
+} from "../engine/transition/run.ts";
 
 /** Where an instance is looked for: `reference` is its id or its business key. */
 export interface InstanceAddress {
@@ -40,11 +45,48 @@ export interface RunWrite {
   removeJob?: string | undefined;
   /** The run goes on; whoever takes the job over goes on from here. */
   checkpoint?: { jobId: string; payload: string } | undefined;
-  incident?: (IncidentToOpen & { id: string; traceId: string | undefined }) | undefined;
+  incidents?: readonly IncidentRow[] | undefined;
+  /** Those that were open before are resolved; by a retry, which they count. */
+  resolvesIncidents?: "handled" | "retried" | undefined;
+  /** Whether `openChild` is different from what is stored. */
+  childChanged?: boolean | undefined;
+  addCorrelations?: readonly CorrelationToAdd[] | undefined;
+  /** The parent has taken note of its child's end. */
+  endedChildren?: readonly { id: string; outcome: ChildOutcome }[] | undefined;
+  /** This instance is a child and has ended, or a retry of it begins: its correlation says so. */
+  ownOutcome?: ChildOutcome | "none" | undefined;
+  /** Those who wait for this instance show its effective state. */
+  showsTo?: readonly string[] | undefined;
   /** This run takes the instance over: the jobs of other runs go, their open records are closed. */
   endsOthers?: EndsOthers | undefined;
   /** The outcome a repeat with the same idempotency key is answered with. */
   outcome?: { seq: number } | undefined;
+}
+
+/** For a write that only changes the instance, or what is spread after this. */
+export const nothingElse = {
+  dataChanged: false,
+  records: [],
+  dataChanges: [],
+  leftStates: [],
+  addJobs: [],
+} as const satisfies Omit<RunWrite, "instance">;
+
+export type IncidentRow = Omit<IncidentToOpen, "checkpoint"> & {
+  id: string;
+  traceId: string | undefined;
+  /** JSON text: what a retry goes on with. */
+  resume: string | undefined;
+};
+
+export interface CorrelationToAdd {
+  id: string;
+  type: "S" | "P";
+  parentState: string;
+  childId: string;
+  childDomain: string;
+  childFlow: string;
+  childVersion: string;
 }
 
 export interface EndsOthers {
@@ -97,6 +139,27 @@ export interface Repeat {
   lastSeq: number | undefined;
 }
 
+/** A child of an instance, and how it is. */
+export interface Correlation {
+  id: string;
+  type: "S" | "P";
+  parentId: string;
+  parentState: string;
+  childId: string;
+  childDomain: string;
+  childFlow: string;
+  childVersion: string;
+  createdAt: Date;
+  /** How the child has ended. */
+  outcome: ChildOutcome | undefined;
+  /** When the parent took note of it. */
+  completedAt: Date | undefined;
+  /** None until the child is there. */
+  child:
+    | { status: InstanceStatus; state: string; effectiveState: string; modifiedAt: Date }
+    | undefined;
+}
+
 export type StartResult = "started" | "keyInUse";
 
 export interface InstanceStore {
@@ -108,8 +171,17 @@ export interface InstanceStore {
   /** Oldest first. */
   records(instanceId: string): Promise<StoredRecord[]>;
 
+  /** Who made the last manual transition; the start is one. */
+  lastManualAuthor(instanceId: string): Promise<Author | undefined>;
+
   /** All merges, in order: the data as it was at any version is their sum up to there. */
   deltas(instanceId: string): Promise<StoredDelta[]>;
+
+  /** Oldest first. */
+  correlations(parentId: string): Promise<Correlation[]>;
+
+  /** The one that a child belongs to. */
+  correlationOf(childId: string): Promise<Correlation | undefined>;
 
   /**
    * Stores a new instance with its first records. `keyInUse` when an instance of the flow that has

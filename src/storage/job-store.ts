@@ -44,6 +44,8 @@ export interface JobStore {
    */
   releaseAll(owner: string, held: readonly string[]): Promise<number>;
   remove(job: ClaimedJob, owner: string): Promise<void>;
+  /** The pause that the instance is in, for this node alone; undefined when it is in none. */
+  takePause(instanceId: string, owner: string): Promise<Job | undefined>;
   /** Whether a run of the instance is under way or queued. */
   hasRun(instanceId: string): Promise<boolean>;
 

@@ -1,3 +1,4 @@
+import type { TaskFailure } from "../engine/task-failure.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
 
 export interface JournalKey {
@@ -7,11 +8,16 @@ export interface JournalKey {
   jobId: string;
   attempts: number;
   owner: string;
+  /** Which retry of the instance this is; what failed in an earlier one is tried afresh. */
+  retry: number;
 }
 
 export interface JournalEntry extends JournalKey {
   taskKey: string;
-  outcome: TaskOutcome;
+  /** What came of it; a failure when it is one. */
+  result: { outcome: TaskOutcome } | { failure: TaskFailure };
+  /** How often the task was tried in this retry of the instance, this time included. */
+  tries: number;
   startedAt: Date;
   finishedAt: Date;
 }
@@ -20,6 +26,8 @@ export type Journaled =
   | { kind: "new" }
   /** Done by an earlier attempt. */
   | { kind: "done"; outcome: TaskOutcome }
+  /** Tried so many times, the last time in vain. */
+  | { kind: "failed"; tries: number; sinceMs: number; result: JournalEntry["result"] }
   /** The job is somebody else's by now. */
   | { kind: "lost" };
 

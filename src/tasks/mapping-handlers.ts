@@ -3,7 +3,8 @@
  * in the context (`MetaData`, `SetBody`, the stage) the second one finds there.
  */
 import type { ScriptCode } from "../engine/definition/script-code.ts";
-import type { JsonValue } from "../engine/exact-json.ts";
+import { isJsonObject, type JsonValue } from "../engine/exact-json.ts";
+import { mergeData } from "../engine/merge-data.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
 import type { ResponseValue, ScriptAnswer, TaskDefinition } from "../scripting/contract.ts";
@@ -16,27 +17,41 @@ export type ScriptEffects = Pick<TaskOutcome, "stage" | "metaData" | "body" | "r
 export interface MappingHandlers {
   /** The task's config as the handler left it. */
   input(): Promise<Readonly<Record<string, unknown>>>;
-  /** The `Data` of the output handler; undefined for none. */
-  output(seen?: SeenByScript): Promise<JsonValue | undefined>;
+  /** The `Data` of the output handler, which sees the task's response; undefined for none. */
+  output(response?: { name: string; value: JsonValue }): Promise<JsonValue | undefined>;
+  /** What the next handler finds changed in the context. */
+  seen(response?: { name: string; value: JsonValue }): Partial<SeenByScript>;
+  /** Takes over what another handler of the same script did. */
+  take(answer: ScriptAnswer): void;
   effects(): ScriptEffects;
 }
 
-/** `type` is the task's code, `name` the word for it in messages. */
+export interface MappedBy {
+  readonly code: string;
+  /** The word for the task's type in messages. */
+  readonly name: string;
+  /** Where the script may do without an output handler. */
+  readonly outputKind?: "mapping.output" | "notification.output";
+}
+
 export function mappingHandlers(
   scripts: ScriptHost,
-  { definition, run, request }: TaskInvocation,
+  { definition, context, request }: TaskInvocation,
   script: ScriptCode,
-  { type, name }: { type: string; name: string },
+  { code, name, outputKind = "mapping.output" }: MappedBy,
 ): MappingHandlers {
   const { key, domain, version, kind: flow } = definition;
   const config = (definition.attributes["config"] ?? {}) as Record<string, unknown>;
-  const task: TaskDefinition = { type, key, domain, version, flow, config };
+  const task: TaskDefinition = { type: code, key, domain, version, flow, config };
   let effects: ScriptEffects = {};
 
-  const call = async (side: "input" | "output", seen: SeenByScript): Promise<ScriptAnswer> => {
-    const args = side === "input" ? { task } : {};
+  const call = async (
+    side: "input" | "output",
+    seen: Partial<SeenByScript>,
+  ): Promise<ScriptAnswer> => {
+    const [kind, args] = side === "input" ? (["mapping.input", { task }] as const) : [outputKind];
     try {
-      const answer = await scripts.run(`mapping.${side}`, request(script, seen), args);
+      const answer = await scripts.run(kind, request(script, seen), args);
       effects = withEffects(effects, answer);
       return answer;
     } catch (error) {
@@ -47,25 +62,45 @@ export function mappingHandlers(
     }
   };
 
+  const seen: MappingHandlers["seen"] = (response) => {
+    const { metaData, responses } = effects;
+    const body = effects.body ?? context.body;
+    return {
+      ...(metaData === undefined ? {} : { metaData: { ...context.metaData, ...metaData } }),
+      ...(effects.body === undefined && response === undefined
+        ? {}
+        : { body: response === undefined ? body : joinBody(body, response.value) }),
+      ...(responses === undefined && response === undefined
+        ? {}
+        : {
+            taskResponses: {
+              ...context.taskResponses,
+              ...responses,
+              ...(response === undefined ? {} : { [response.name]: response.value }),
+            },
+          }),
+    };
+  };
+
   return {
     input: async () => (await call("input", {})).task ?? config,
-    async output(seen = {}) {
-      const left: SeenByScript = {
-        ...(effects.body === undefined ? {} : { body: effects.body }),
-        ...(effects.metaData === undefined
-          ? {}
-          : { metaData: { ...run.metaData, ...effects.metaData } }),
-        ...(effects.responses === undefined
-          ? {}
-          : { taskResponses: { ...run.taskResponses, ...effects.responses } }),
-      };
-      const { value } = await call("output", { ...left, ...seen });
-      const { data } = value as ResponseValue;
-      return data === null ? undefined : (data as JsonValue);
+    async output(response) {
+      const { value } = await call("output", seen(response));
+      return ((value as ResponseValue | null)?.data ?? undefined) as JsonValue | undefined;
+    },
+    seen,
+    take: (answer) => {
+      effects = withEffects(effects, answer);
     },
     effects: () => effects,
   };
 }
+
+/** Only objects can be joined. */
+const joinBody = (body: JsonValue | undefined, response: JsonValue): JsonValue | undefined => {
+  if (!isJsonObject(response)) return body;
+  return body === undefined ? response : mergeData(body, response);
+};
 
 /** The later answer wins. */
 function withEffects(before: ScriptEffects, answer: ScriptAnswer): ScriptEffects {

@@ -4,12 +4,18 @@
  */
 import { variableName } from "../engine/definition/variable-name.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
-import type { ScriptHost } from "../scripting/script-host.ts";
 import { mappingHandlers } from "./mapping-handlers.ts";
 import type { TaskInvocation } from "./task-host.ts";
+import type { TaskPorts, TaskType } from "./task-type.ts";
 
-export async function runScriptTask(
-  scripts: ScriptHost,
+export const scriptTask: TaskType = {
+  name: "Script",
+  isEffectful: () => false,
+  run: runScriptTask,
+};
+
+async function runScriptTask(
+  { scripts }: TaskPorts,
   invocation: TaskInvocation,
 ): Promise<TaskOutcome> {
   const name = variableName(invocation.definition.key);
@@ -18,7 +24,7 @@ export async function runScriptTask(
   if (mapping === undefined || mapping.type === "global") {
     return { name, response: undefined, data: undefined };
   }
-  const handlers = mappingHandlers(scripts, invocation, mapping, { type: "7", name: "Script" });
+  const handlers = mappingHandlers(scripts, invocation, mapping, { code: "7", name: "Script" });
   await handlers.input();
   const data = await handlers.output();
   const response = { data: data ?? null, isSuccess: true, taskType: "Script" };

@@ -1,31 +1,58 @@
-/** Running the tasks of a hook: the port the runtime uses. */
+/** Running tasks, of a hook or of a function: the port the runtime uses. */
 import type { Component } from "../engine/component.ts";
 import type { TaskBinding } from "../engine/definition/model.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
+import type { JsonValue } from "../engine/exact-json.ts";
+import type { Author, Instance } from "../engine/instance.ts";
 import type { ScriptRequest } from "../scripting/script-host.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
-import type { Run } from "../engine/transition/run.ts";
 
 export interface TaskInvocation {
-  binding: TaskBinding;
+  binding: Pick<TaskBinding, "mapping">;
   definition: Component;
-  run: Run;
-  /** The same in every attempt, also after a crash: record, hook, group, position. */
+  context: TaskContext;
+  /**
+   * The same in every attempt, also after a crash: record, hook, group, position. Sent along as the
+   * `Idempotency-Key` of whatever leaves the process.
+   */
   executionKey: string;
   signal: AbortSignal;
   /** What a script of this task is run with; `seen` is what has changed since the group began. */
-  request: (script: ScriptCode, seen?: SeenByScript) => ScriptRequest;
+  request: (script: ScriptCode, seen?: Partial<SeenByScript>) => ScriptRequest;
+}
+
+/** For whom a task runs, and what has happened before it. */
+export interface TaskContext extends SeenByScript {
+  domain: string;
+  /** None in a function of a domain. */
+  instance: Instance | undefined;
+  transitionKey: string | undefined;
+  author: Author;
+  /** Of the request that caused all this; masked where they are credentials. */
+  headers: Readonly<Record<string, string>>;
+  /** Of the caller. */
+  roles: readonly string[];
+  traceId: string | undefined;
+  /** How many tasks that start or move instances led here, one inside the other. */
+  triggerDepth: number;
 }
 
 /** The parts of a script's context that a task's own steps change. */
-export type SeenByScript = Partial<Pick<Run, "body" | "taskResponses" | "metaData">>;
+export interface SeenByScript {
+  body: JsonValue | undefined;
+  taskResponses: Readonly<Record<string, JsonValue>>;
+  metaData: Readonly<Record<string, JsonValue>>;
+}
 
 export interface TaskHost {
   /**
    * Whether the task reaches outside the process. Such a task is run only when everything decided
    * before it is on disk, and its result is journaled before anything follows from it.
    */
-  isEffectful(definition: Component): boolean;
-  /** Throws `StepFailed` when the task fails. */
+  isEffectful(definition: Component, mapping: ScriptCode | undefined): boolean;
+  /**
+   * Throws `StepFailed` when the task could not be carried out. One that was, with a result that is
+   * a failure (an error status), answers with `failure` in the outcome.
+   */
   run(invocation: TaskInvocation): Promise<TaskOutcome>;
 }

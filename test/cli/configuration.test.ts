@@ -56,6 +56,7 @@ test("doctor prints every setting with its source, and no password", async () =>
   has("Server.Port 5001 [flag]");
   has("Server.InitPort 3005 [default]");
   has("Server.Host (empty) [default]");
+  has("callers: identity headers, believed from loopback, private");
   const { settings } = JSON.parse(json.stdout) as { settings: object[] };
   expect(settings).toContainEqual(
     expect.objectContaining({ name: "Database.Url", value: shown, source: "environment" }),

@@ -21,11 +21,11 @@ const input = createInterface(process.stdin).on("line", (line) => {
 
 const tasks: TaskHost = {
   isEffectful: ({ key }) => key === "effect",
-  async run({ run, executionKey, signal }) {
+  async run({ context, executionKey, signal }) {
     const answer = await fetch(EFFECT_URL, {
       method: "POST",
       headers: { "idempotency-key": executionKey },
-      body: JSON.stringify({ instance: run.instance.id, transition: run.hop.transition.key }),
+      body: JSON.stringify({ instance: context.instance?.id, transition: context.transitionKey }),
       signal,
     });
     await answer.text();

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createProbe, timeSpan, type HealthCheck } from "../../src/http/health-check.ts";
-import { addDeployHealth, addHealthRoutes } from "../../src/http/health-routes.ts";
+import { addHealthRoutes } from "../../src/http/health-routes.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import { aServer } from "../support/a-server.ts";
 
@@ -110,15 +110,6 @@ test("/version reports the service and the component schema level", async () => 
   const answer = await app.inject("/version");
 
   expect(answer.json()).toEqual({ version: "1.2.3", schemaVersion: "0.0.49", service: "millrace" });
-});
-
-test("the deployment API's /health has status and timestamp", async () => {
-  const { app } = aServer();
-  addDeployHealth(app, () => new Date(0));
-
-  const answer = await app.inject("/health");
-
-  expect(answer.json()).toEqual({ status: "healthy", timestamp: "1970-01-01T00:00:00.000Z" });
 });
 
 test("probes leave no line in the log, other requests leave one with their route", async () => {

@@ -23,6 +23,8 @@ test.each<[HandlerKind, unknown]>([
   ["notification.channel", null],
   ["notification.channel", { data: 1, metadata: {}, operation: "create" }],
   ["notification.state", { metadata: { a: "b" }, operation: "create" }],
+  ["notification.state", null],
+  ["notification.output", null],
   ["event", { instanceKey: null, body: null, selector: null }],
   ["fanOut.items", [1]],
   ["fanOut.output", null],

@@ -146,6 +146,7 @@ export class Notify implements INotificationMapping, IStateNotificationMapping {
     return channel === "sms" ? new NotificationMessage({ Data: context.Body }) : null;
   }
   EnrichAsync = async () => new StateNotificationMetadata({ Metadata: { a: "b" } });
+  OutputHandler = (context: ScriptContext) => ({ Data: context.Body.metadata });
 }
 export class Inbound implements IEventMapping {
   Handler = (context: ScriptContext) => new EventMappingResult({ InstanceKey: context.EventPayload.key });

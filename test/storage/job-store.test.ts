@@ -1,8 +1,9 @@
 /** Claims, and what they keep from whom: the promises of `src/storage/job-store.ts`. */
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import { nothingElse } from "../../src/storage/instance-store.ts";
 import type { Instance } from "../../src/engine/instance.ts";
-import { nothingPending } from "../../src/engine/transition/run.ts";
+
 import type { JobToAdd } from "../../src/storage/instance-store.ts";
 import { openDatabase } from "../../src/storage/postgres/database.ts";
 import { createInstanceStore } from "../../src/storage/postgres/postgres-instance-store.ts";
@@ -48,11 +49,10 @@ async function aStore() {
 }
 
 const writeOf = (instance: Instance, addJobs: JobToAdd[] = []) => ({
-  ...nothingPending,
+  ...nothingElse,
   instance,
   dataChanged: false,
   addJobs,
-  incident: undefined,
 });
 
 test("many jobs and several claimers: each job is claimed once", async () => {
@@ -115,10 +115,12 @@ test.for([
     jobId: id,
     attempts: 1,
     owner: nodeA,
+    retry: 0,
   };
   const result = {
     taskKey: "effect",
-    outcome: { name: "effect", response: undefined, data: undefined },
+    result: { outcome: { name: "effect", response: undefined, data: undefined } },
+    tries: 1,
     startedAt: new Date(),
     finishedAt: new Date(),
   };

@@ -5,7 +5,8 @@ import { Problem } from "../../src/engine/problem.ts";
 import { admit, type Actor } from "../../src/engine/transition/admit.ts";
 import { advance, type Advance, type Happened } from "../../src/engine/transition/advance.ts";
 import { beginRun, type RunRequest } from "../../src/engine/transition/begin-run.ts";
-import type { Program, Run, Tools } from "../../src/engine/transition/run.ts";
+import type { SubFlow } from "../../src/engine/definition/model.ts";
+import type { ChildPlan, Program, Run, Tools } from "../../src/engine/transition/run.ts";
 import type { WorkflowBuilder } from "./a-workflow.ts";
 
 export const theMoment = new Date("2026-01-01T12:00:00.000Z");
@@ -53,6 +54,8 @@ export function anInstance(program: Program, change: Partial<Instance> & { at?: 
     completedAt: undefined,
     hasActiveIncident: false,
     incidentCount: 0,
+    origin: undefined,
+    openChild: undefined,
     ...rest,
   };
   return instance;
@@ -108,7 +111,23 @@ export interface World {
   rules?: Record<string, boolean>;
   tasks?: (keys: string[]) => Happened;
   mapped?: Happened;
+  child?: Happened;
+  childEnd?: Happened;
+  pollEnds?: boolean;
 }
+
+const aChild = ({ type, process }: SubFlow): ChildPlan => ({
+  correlationId: "correlation-1",
+  type: type === "subFlow" ? "S" : "P",
+  id: "child-1",
+  domain: process.domain,
+  flow: process.key,
+  version: "1.0.0",
+  key: undefined,
+  tags: [],
+  attributes: undefined,
+  headers: {},
+});
 
 /** Goes on to the end, noting what was asked for on the way. */
 export function runToEnd(run: Run, world: World = {}, tools: Tools = countingTools()) {
@@ -134,6 +153,12 @@ function describe({ run, todo }: Waiting): string {
       return `rules ${todo.candidates.map((t) => t.key).join(", ")}`;
     case "timers":
       return `timers ${todo.transitions.map((t) => t.key).join(", ")}`;
+    case "subflow":
+      return `subflow ${todo.subFlow.process.key}`;
+    case "longPoll":
+      return "longPoll";
+    case "childOutcome":
+      return `outcome of ${todo.child.id}`;
   }
 }
 
@@ -166,6 +191,12 @@ function answer(run: Run, todo: Waiting["todo"], world: World): Happened {
       }));
       return { kind: "scheduled", timers };
     }
+    case "subflow":
+      return world.child ?? { kind: "childPlanned", child: aChild(todo.subFlow) };
+    case "longPoll":
+      return { kind: "pollEnds", ends: world.pollEnds === true };
+    case "childOutcome":
+      return world.childEnd ?? { kind: "childEnded", outcome: "running" };
   }
 }
 

@@ -36,6 +36,8 @@ type Headers = Record<string, string>;
 
 export interface TestRuntime {
   url: string;
+  /** Of the deployment API, with the role `deploy`. */
+  deployUrl: string;
   databaseUrl: string;
   get(path: string, headers?: Headers): Promise<Answer>;
   /** A string is sent as it is, anything else as JSON. */
@@ -108,6 +110,7 @@ async function start(options: StartOptions): Promise<TestRuntime> {
   let stopping: Promise<void> | undefined;
   return {
     url,
+    deployUrl: millrace.deployUrl ?? "",
     databaseUrl,
     send,
     get: (path, headers) => send("GET", path, undefined, headers),

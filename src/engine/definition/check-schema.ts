@@ -2,7 +2,7 @@
 import { checkJsonSchema } from "../json-schema.ts";
 import { dialectOf } from "../json-schema/dialect.ts";
 import { schemaNodes } from "../json-schema/nodes.ts";
-import { checkRoles } from "./check-roles.ts";
+import { checkFieldAccess } from "./check-field-access.ts";
 import { at, type Report } from "./findings.ts";
 import { asObject, asText, isPresent, type JsonObject } from "./json.ts";
 
@@ -36,7 +36,7 @@ function checkVocabulary(
   type: string | undefined,
 ): void {
   for (const node of schemaNodes(schema, dialectOf(schema["$schema"]).dialect).nodes) {
-    checkRoles(report, at(path, ...node.path, "x-roles"), node.schema["x-roles"]);
+    checkFieldAccess(report, at(path, ...node.path), node.schema);
     if (node.schema["x-indexed"] === true && type !== "master") {
       report.warning(
         at(path, ...node.path, "x-indexed"),

@@ -25,10 +25,13 @@ interface ConfigRules {
 }
 
 export const configRules: Record<TaskType, ConfigRules> = {
-  daprHttpEndpoint: { settable: ["endpointName", "path"] },
-  daprBinding: {},
-  daprService: { settable: ["appId", "methodName"] },
-  daprPubSub: { settable: ["pubSubName", "topic"] },
+  daprHttpEndpoint: {
+    settable: ["endpointName", "path"],
+    note: needsSidecar("1 (Dapr HTTP endpoint)"),
+  },
+  daprBinding: { note: needsSidecar("2 (Dapr binding)") },
+  daprService: { settable: ["appId", "methodName"], note: needsSidecar("3 (Dapr service)") },
+  daprPubSub: { settable: ["pubSubName", "topic"], note: needsSidecar("4 (Dapr pub/sub)") },
   human: {
     configOptional: true,
     note: "Tasks of type 5 (human) do nothing but answer 'Pending'; use a state that waits for a person.",
@@ -53,7 +56,7 @@ export const configRules: Record<TaskType, ConfigRules> = {
   stateStore: { check: checkStateStore },
   cacheAside: { check: checkCacheAside },
   getInstance: { settable: ["domain", "flow"] },
-  daprConversation: {},
+  daprConversation: { note: needsSidecar("20 (Dapr conversation)") },
   fanOut: { check: checkFanOut },
   externalHttp: { settable: ["url"] },
   python: {
@@ -62,6 +65,11 @@ export const configRules: Record<TaskType, ConfigRules> = {
       checkScriptCode(report, at(path, "script"), config["script"], "code"),
   },
 };
+
+/** Whether there is one is the runtime's to know, and may change after the publish. */
+function needsSidecar(type: string): string {
+  return `Tasks of type ${type} need a Dapr sidecar; they fail where Dapr.HttpEndpoint is not configured.`;
+}
 
 export function checkTaskConfig(
   report: Report,

@@ -152,7 +152,7 @@ export interface ErrorBoundary {
 
 export interface ErrorRule {
   readonly action: ErrorAction;
-  /** `*` is all. */
+  /** `*` is all. Either list is enough; with neither the rule is for every error. */
   readonly errorTypes: readonly string[];
   readonly errorCodes: readonly string[];
   readonly transition: string | undefined;

@@ -126,9 +126,15 @@ export function normaliseErrorBoundary(value: unknown): ErrorBoundary | undefine
   const boundary = asObject(value);
   if (boundary === undefined) return undefined;
   const rules = asObjects(boundary["onError"]).map(normaliseErrorRule);
-  // Sorting is stable: rules of one priority are asked in the order of the definition.
-  return { onError: rules.toSorted((a, b) => a.priority - b.priority) };
+  if (rules.length === 0) return undefined;
+  // Sorting is stable: what is equally urgent and equally specific is asked as it is declared.
+  return {
+    onError: rules.toSorted((a, b) => a.priority - b.priority || specificity(b) - specificity(a)),
+  };
 }
+
+const specificity = ({ errorTypes, errorCodes }: ErrorRule) =>
+  [...errorTypes, ...errorCodes].filter((name) => name !== "*").length;
 
 /** A rule for everything that names no priority of its own is asked after all others. */
 const wildcardPriority = 999;
@@ -137,7 +143,8 @@ function normaliseErrorRule(rule: JsonObject): ErrorRule {
   const errorTypes = texts(rule["errorTypes"]);
   const errorCodes = texts(rule["errorCodes"]);
   const priority = asNumber(rule["priority"]) ?? defaultPriority;
-  const isWildcard = errorTypes.includes("*") && errorCodes.includes("*");
+  const listed = [...errorTypes, ...errorCodes];
+  const isWildcard = listed.length === 0 || listed.includes("*");
   const transition = asText(rule["transition"]);
   return {
     action: errorAction.read(rule["action"]) ?? "abort",
@@ -149,11 +156,7 @@ function normaliseErrorRule(rule: JsonObject): ErrorRule {
   };
 }
 
-/** Nothing listed means all. */
-function texts(value: unknown): readonly string[] {
-  const list = asList(value).map(String);
-  return list.length > 0 ? list : ["*"];
-}
+const texts = (value: unknown): readonly string[] => asList(value).map(String);
 
 function normaliseRetryPolicy(value: unknown): RetryPolicy | undefined {
   const policy = asObject(value);

@@ -7,6 +7,7 @@ import type { Timeout, Transition, Workflow } from "../definition/model.ts";
 import { isTerminal, type Instance } from "../instance.ts";
 import type { Problem } from "../problem.ts";
 import { problems } from "../problems.ts";
+import { bareTransition } from "./bare-transition.ts";
 import type { HopKind } from "./run.ts";
 
 /** Automatic and scheduled transitions are the system's; callers fire manual and event ones. */
@@ -46,11 +47,23 @@ const terminal = (instance: Instance): Problem =>
   problems.instanceTerminal({ instance: instance.id, status: instance.status });
 
 /**
+ * Whether a request to an instance with an open subflow is the subflow's business. Cancel, exit,
+ * timeout and updateData are not, nor is a shared transition that the instance offers where it is.
+ */
+export function isForwarded(workflow: Workflow, { current }: Instance, key: string): boolean {
+  if (aliasNames.has(key.toLowerCase()) || resolveSpecial(workflow, key) !== undefined)
+    return false;
+  const shared = workflow.sharedTransitions.find((t) => t.key === key);
+  return shared === undefined || !isAvailableIn(shared.availableIn, current.key);
+}
+
+/**
  * Cancel, exit, timeout and updateData pass a Busy instance; everything else waits its turn. A timer
  * has waited already, unless the state itself is a busy one: there it is what the instance waits for.
  */
 const isBlockedByBusy = (instance: Instance, key: string, found: Admitted | undefined) =>
   instance.status === "B" &&
+  instance.openChild === undefined &&
   (found === undefined ? !aliasNames.has(key.toLowerCase()) : !isSpecial(found.kind));
 
 export const isSpecial = (kind: HopKind): boolean =>
@@ -87,27 +100,8 @@ export function resolveSpecial(workflow: Workflow, key: string): Admitted | unde
 }
 
 /** The timeout runs like any other transition, under its own key. */
-const timeoutTransition = (timeout: Timeout): Transition => ({
-  key: timeout.key,
-  target: timeout.target,
-  from: undefined,
-  triggerType: "scheduled",
-  triggerKind: "none",
-  versionStrategy: timeout.versionStrategy,
-  labels: [],
-  rule: undefined,
-  timer: undefined,
-  schema: [],
-  mapping: undefined,
-  view: [],
-  eventMapping: undefined,
-  onExecutionTasks: [],
-  roles: [],
-  availableIn: "all",
-  annotations: timeout.annotations,
-  resourceLock: undefined,
-  executionType: undefined,
-});
+const timeoutTransition = ({ key, target, versionStrategy, annotations }: Timeout): Transition =>
+  bareTransition({ key, target, versionStrategy, annotations, triggerType: "scheduled" });
 
 function unavailable(workflow: Workflow, instance: Instance, key: string): Problem {
   const facts = { transition: key, state: instance.current.key };
@@ -134,7 +128,13 @@ function refusalOf(found: Admitted, instance: Instance, actor: Actor): Problem |
   if (actor === "user" && (trigger === "automatic" || trigger === "scheduled")) {
     return problems.triggerNotAllowed({ transition: transition.key, trigger });
   }
-  if (isAvailableIn(transition.availableIn, instance.current.key)) return undefined;
+  if (isAvailableIn(transition.availableIn, instance.current.key)) {
+    // Leaving would leave the subflow behind; only cancel, exit and timeouts may.
+    const leaves = kind === "shared" && transition.target !== "$self";
+    return leaves && instance.openChild !== undefined && actor === "user"
+      ? problems.sharedMustStay(facts)
+      : undefined;
+  }
   return kind === "shared"
     ? problems.sharedNotAvailable(facts)
     : problems.specialNotAvailable(facts);

@@ -284,7 +284,7 @@ describe("automatic transitions", () => {
 
     expect(run.pending.records).toHaveLength(longestChain);
     expect(run.instance).toMatchObject({ status: "F", hasActiveIncident: true, incidentCount: 1 });
-    expect(run.pending.incident).toMatchObject({
+    expect(run.pending.incidents[0]).toMatchObject({
       failure: { code: "Transition:100017", layer: "Pipeline" },
     });
   });
@@ -390,7 +390,7 @@ describe("data", () => {
     });
 
     expect(run.instance).toMatchObject({ status: "F", data: { amount: 10 } });
-    expect(run.pending.incident?.failure).toMatchObject({ code: "App:900002", task: "one" });
+    expect(run.pending.incidents[0]?.failure).toMatchObject({ code: "App:900002", task: "one" });
   });
 });
 
@@ -421,7 +421,7 @@ describe("a failure", () => {
     expect(run.instance).toMatchObject({ status: "F", current: { key: state } });
     expect(run.pending).toMatchObject({
       timers: [],
-      incident: { state, transition: "submit", failure: { code: `Task:Unknown:${task}` } },
+      incidents: [{ state, transition: "submit", failure: { code: `Task:Unknown:${task}` } }],
       records: [
         {
           transitionKey: "submit",

@@ -3,21 +3,37 @@
  * clock and the ids, everything else is data in, data out.
  */
 import { nextDataVersion } from "../data-version.ts";
-import type { State, TaskBinding, TaskGroup, Transition } from "../definition/model.ts";
+import type {
+  LongPoll,
+  State,
+  SubFlow,
+  TaskBinding,
+  TaskGroup,
+  Transition,
+} from "../definition/model.ts";
+import type { ScriptCode } from "../definition/script-code.ts";
 import type { VersionStrategy } from "../definition/enumerations.ts";
 import { isJsonObject, jsonEquals, type JsonValue } from "../exact-json.ts";
-import type { Instance, InstanceStatus } from "../instance.ts";
+import type { Instance, InstanceStatus, OpenChild } from "../instance.ts";
 import type { SchemaError } from "../json-schema.ts";
 import { mergeData } from "../merge-data.ts";
 import { findUnstorable, type Unstorable } from "../storable-json.ts";
 import type { TaskFailure } from "../task-failure.ts";
+import { resolveSpecial } from "./admit.ts";
 import { beginHop } from "./begin-run.ts";
+import { boundariesOf, decideBoundary, type BoundaryDecision } from "./boundary.ts";
+import { checkpointOf, findAnywhere } from "./checkpoint.ts";
 import {
   currentState,
+  isStatusNeutral,
   parks,
   stateOf,
+  type ChildOutcome,
+  type ChildPlan,
   type Hook,
   type HopKind,
+  type IncidentToOpen,
+  type Phase,
   type Program,
   type Run,
   type TimerToArm,
@@ -29,6 +45,12 @@ import {
 export type Todo =
   | { kind: "map"; transition: Transition }
   | { kind: "tasks"; hook: Hook; group: number; bindings: readonly TaskBinding[] }
+  /** The state opens a subflow: plan the child. */
+  | { kind: "subflow"; subFlow: SubFlow }
+  /** Whether the poll of this caller ends here. */
+  | { kind: "longPoll"; longPoll: LongPoll }
+  /** How the subflow has ended. */
+  | { kind: "childOutcome"; child: OpenChild; mapping: ScriptCode | undefined }
   /** Evaluated one after the other; the first that holds wins. */
   | { kind: "rules"; candidates: readonly Transition[] }
   | { kind: "timers"; transitions: readonly Transition[] };
@@ -47,6 +69,8 @@ export interface TaskOutcome {
   body?: JsonValue | undefined;
   /** Further responses that a script filed, by name. */
   responses?: Readonly<Record<string, JsonValue>> | undefined;
+  /** The task was carried out and its result is a failure; its output is merged all the same. */
+  failure?: TaskFailure | undefined;
 }
 
 export type Happened =
@@ -55,18 +79,49 @@ export type Happened =
   | { kind: "tasksDone"; outcomes: readonly TaskOutcome[] }
   | { kind: "chosen"; transition: Transition | undefined }
   | { kind: "scheduled"; timers: readonly TimerToArm[] }
-  | { kind: "failed"; failure: TaskFailure };
+  | { kind: "childPlanned"; child: ChildPlan }
+  | { kind: "pollEnds"; ends: boolean }
+  | ChildEnded
+  | Failed;
 
-export type Advance =
+/** The subflow has ended; `data` is what its output mapping wants merged. */
+export type ChildEnded =
+  | { kind: "childEnded"; outcome: "completed"; data: JsonValue | undefined }
+  | { kind: "childEnded"; outcome: "canceled" }
+  | { kind: "childEnded"; outcome: "faulted"; failure: TaskFailure }
+  /** Nothing has ended after all. */
+  | { kind: "childEnded"; outcome: "running" };
+
+export interface Failed {
+  kind: "failed";
+  failure: TaskFailure;
+  /** The task that failed, whose own boundary is asked first. */
+  binding?: TaskBinding | undefined;
+  /** How often it was tried again before. */
+  retries?: number | undefined;
+  /** What the tasks of the group that ended have to say, in the order they are declared. */
+  outcomes?: readonly TaskOutcome[] | undefined;
+  /** Without any boundary the run goes on after the hook (`TaskExecution.UnhandledFailure`). */
+  isTolerated?: boolean | undefined;
+}
+
+export type Advance = { handled?: Handled } & (
   | { kind: "waiting"; run: Run; todo: Todo }
   | { kind: "settled"; run: Run }
   /** The payload does not fit the master schema: nothing of this run may be written. */
-  | { kind: "refused"; errors: readonly SchemaError[] };
+  | { kind: "refused"; errors: readonly SchemaError[] }
+);
+
+/** A failure that changed the course of the run without ending it; for the log. */
+export interface Handled {
+  failure: TaskFailure;
+  decision: BoundaryDecision | undefined;
+}
 
 export const longestChain = 50;
 
 export function advance(run: Run, happened: Happened, tools: Tools): Advance {
-  if (happened.kind === "failed") return settled(fault(run, happened.failure, tools));
+  if (happened.kind === "failed") return afterFailure(run, happened, tools);
   switch (run.phase) {
     case "mapping":
       if (happened.kind === "begun" && run.hop.transition.mapping !== undefined) {
@@ -79,12 +134,28 @@ export function advance(run: Run, happened: Happened, tools: Tools): Advance {
     case "onEntry": {
       if (happened.kind !== "tasksDone") return runHook(run, tools);
       const next = takeOutcomes(run, happened.outcomes, tools);
-      return "failure" in next ? settled(fault(run, next.failure, tools)) : runHook(next, tools);
+      if (!("failure" in next)) return runHook(next, tools);
+      return afterFailure(run, { kind: "failed", ...next }, tools);
     }
+    case "subflow":
+      return happened.kind === "childPlanned"
+        ? openChild(run, happened.child, tools)
+        : decideNext(run, tools);
+    case "longPoll":
+      if (happened.kind !== "pollEnds") return askForPoll(run, tools);
+      return happened.ends ? pause(run, tools) : chooseAutomatic(run, tools);
+    case "resume":
+      return happened.kind === "childEnded"
+        ? closeChild(run, happened, tools)
+        : askForOutcome(run, tools);
     case "auto":
-      return follow(run, happened.kind === "chosen" ? happened.transition : undefined, tools);
+      return happened.kind === "chosen"
+        ? follow(run, happened.transition, tools)
+        : chooseAutomatic(run, tools);
     case "timers":
-      return rest(run, happened.kind === "scheduled" ? happened.timers : [], tools);
+      return happened.kind === "scheduled"
+        ? rest(run, happened.timers, tools)
+        : armTimers(run, tools);
     case "settled":
       return settled(run);
   }
@@ -124,6 +195,9 @@ function takeBody(run: Run, body: JsonValue | undefined, tools: Tools): Advance 
       next = { ...next, record: { ...next.record, dataVersion, entityEtag } };
     }
   }
+  // Beside an open subflow an update of the data is just that.
+  if (run.hop.kind === "updateData" && instance.openChild !== undefined)
+    return rest(next, [], tools);
   return runHook(next, tools);
 }
 
@@ -177,7 +251,7 @@ function groupsOf(run: Run, hook: Hook): readonly TaskGroup[] {
 }
 
 const leaves = (kind: HopKind) => kind !== "start" && kind !== "updateData";
-const enters = (kind: HopKind) => kind !== "updateData";
+const enters = (kind: HopKind) => kind !== "updateData" && kind !== "resume";
 
 function runHook(run: Run, tools: Tools): Advance {
   let current = run;
@@ -230,7 +304,26 @@ function changeState(run: Run, tools: Tools): Run {
     );
   }
   const state = { key, type: target.type, subType: target.subType };
-  return { ...run, instance: { ...run.instance, current: state, effective: state } };
+  // A subflow that stays open goes on showing its own state.
+  if (run.instance.openChild !== undefined && key === run.instance.current.key) return run;
+  const left = leaveChild(run);
+  return { ...left, instance: { ...left.instance, current: state, effective: state } };
+}
+
+/** The subflow of a state that is left has nobody who waits for it. */
+function leaveChild(run: Run): Run {
+  const { instance, pending } = run;
+  const { openChild: child } = instance;
+  if (child === undefined) return run;
+  return {
+    ...run,
+    instance: { ...instance, openChild: undefined, effective: instance.current },
+    pending: {
+      ...pending,
+      endedChildren: [...pending.endedChildren, { id: child.id, outcome: "canceled" }],
+      leftChildren: [...pending.leftChildren, child],
+    },
+  };
 }
 
 type Taken = Run | { failure: TaskFailure };
@@ -239,7 +332,7 @@ type Taken = Run | { failure: TaskFailure };
 function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools): Taken {
   const failure = conflictIn(outcomes);
   if (failure !== undefined) return { failure };
-  let next: Run = { ...run, group: run.group + 1 };
+  let next: Run = { ...run, group: run.group + 1, failedAttempts: {} };
   for (const { name, response, data, stage, metaData, body, responses } of outcomes) {
     if (stage !== undefined) {
       next = { ...next, instance: { ...next.instance, stage: stage ?? undefined } };
@@ -345,20 +438,32 @@ const outputRefused = (task: string, errors: readonly SchemaError[]): TaskFailur
 function decideNext(run: Run, tools: Tools): Advance {
   if (ends(run)) return settled(finish(run, tools));
   if (runsBesideAnother(run)) return rest(run, [], tools);
-  const state = currentState(run);
-  if (state.subFlow !== undefined) {
-    return settled(
-      fault(
-        run,
-        pipelineFailure(
-          "Instance:100023",
-          `State '${state.key}' opens a subflow, which this version of the service does not run.`,
-        ),
-        tools,
-      ),
-    );
-  }
-  const candidates = automaticOf(state);
+  if (run.hop.kind === "updateData") return chooseAutomatic(run, tools);
+  if (run.instance.openChild !== undefined) return armTimers(run, tools);
+  const { subFlow } = currentState(run);
+  if (subFlow === undefined) return askForPoll(run, tools);
+  return {
+    kind: "waiting",
+    run: { ...run, phase: "subflow" },
+    todo: { kind: "subflow", subFlow },
+  };
+}
+
+function askForPoll(run: Run, tools: Tools): Advance {
+  const { longPoll } = currentState(run);
+  if (longPoll?.terminate !== true || !isAsked(run)) return chooseAutomatic(run, tools);
+  return {
+    kind: "waiting",
+    run: { ...run, phase: "longPoll" },
+    todo: { kind: "longPoll", longPoll },
+  };
+}
+
+/** Somebody asked for the transition, and may be polling for what comes of it. */
+const isAsked = ({ hop }: Run) => hop.trigger !== "automatic" && !hop.viaBoundary;
+
+function chooseAutomatic(run: Run, tools: Tools): Advance {
+  const candidates = automaticOf(currentState(run));
   const next: Run = { ...run, phase: "auto" };
   const [first] = candidates;
   if (first === undefined) return follow(next, undefined, tools);
@@ -373,7 +478,7 @@ const ends = ({ hop, instance }: Run) =>
 
 /** updateData beside a run that is under way: that one evaluates the rules when it gets there. */
 const runsBesideAnother = (run: Run) =>
-  run.hop.kind === "updateData" && run.instance.status === "B" && restingStatus(run) !== "B";
+  isStatusNeutral(run) && run.instance.status === "B" && restingStatus(run) !== "B";
 
 /** In declaration order, the default last. */
 export function automaticOf(state: State): readonly Transition[] {
@@ -388,22 +493,17 @@ export function automaticOf(state: State): readonly Transition[] {
 
 function follow(run: Run, chosen: Transition | undefined, tools: Tools): Advance {
   if (chosen === undefined) return armTimers(run, tools);
+  if (run.depth >= longestChain) return settled(fault(run, chainTooLong(chosen), tools));
   const closed = closeRecord(run, tools);
-  if (run.depth >= longestChain) {
-    return settled(
-      fault(
-        closed,
-        pipelineFailure(
-          "Transition:100017",
-          `The chain of automatic transitions is longer than ${longestChain}; the last one chosen was '${chosen.key}'. Look for rules that hold in a circle.`,
-        ),
-        tools,
-      ),
-    );
-  }
   const next = beginHop(closed, { kind: "state", transition: chosen, trigger: "automatic" }, tools);
   return advance(next, { kind: "begun" }, tools);
 }
+
+const chainTooLong = ({ key }: Transition) =>
+  pipelineFailure(
+    "Transition:100017",
+    `The chain of automatic transitions is longer than ${longestChain}; the last one chosen was '${key}'. Look for rules that hold in a circle.`,
+  );
 
 function armTimers(run: Run, tools: Tools): Advance {
   const scheduled = currentState(run).transitions.filter((t) => t.triggerType === "scheduled");
@@ -414,7 +514,7 @@ function armTimers(run: Run, tools: Tools): Advance {
 
 function rest(run: Run, timers: readonly TimerToArm[], tools: Tools): Advance {
   const closed = closeRecord(run, tools);
-  const status = run.hop.kind === "updateData" ? run.instance.status : restingStatus(run);
+  const status = isStatusNeutral(run) ? run.instance.status : restingStatus(run);
   return settled({
     ...closed,
     phase: "settled",
@@ -423,11 +523,29 @@ function rest(run: Run, timers: readonly TimerToArm[], tools: Tools): Advance {
   });
 }
 
-/** Active when somebody can move it on; parked Busy in a state only rules could leave. */
-const restingStatus = (run: Run): InstanceStatus => (parks(currentState(run)) ? "B" : "A");
+/** Active when somebody can move it on; Busy with an open subflow, or where only rules could leave. */
+const restingStatus = (run: Run): InstanceStatus =>
+  run.instance.openChild !== undefined || parks(currentState(run)) ? "B" : "A";
+
+/** What the caller of a retry sends along is merged before the failed work begins again. */
+export function withRetryData(run: Run, attributes: JsonValue, tools: Tools): Run {
+  if (run.phase === "mapping") {
+    const before = run.payload.attributes;
+    const joined = before === undefined ? attributes : mergeData(before, attributes);
+    return { ...run, payload: { ...run.payload, attributes: joined } };
+  }
+  const merged = merge(run, attributes, run.hop.transition.versionStrategy, tools);
+  // It was checked when it arrived; what has changed since then decides.
+  if ("errors" in merged) return run;
+  const next = merged.changed ? withChange(merged.run, attributes) : run;
+  return { ...next, body: joinBody(next.body, attributes) };
+}
+
+/** Ends an instance without leaving or entering anything: what its run was meant to do is not done. */
+export const endHere = (run: Run, tools: Tools): Run => finish(resolveIncidents(run), tools);
 
 function finish(run: Run, tools: Tools): Run {
-  const closed = closeRecord(run, tools);
+  const closed = closeRecord(leaveChild(run), tools);
   const instance = touched(closed, tools);
   return {
     ...closed,
@@ -438,6 +556,7 @@ function finish(run: Run, tools: Tools): Run {
 
 /** The effective state and the stage are snapshotted together with `toState`. */
 function closeRecord(run: Run, tools: Tools): Run {
+  if (run.hop.kind === "resume") return run;
   const { instance, record, pending } = run;
   const closed: TransitionRecord = {
     ...record,
@@ -446,29 +565,261 @@ function closeRecord(run: Run, tools: Tools): Run {
     stage: instance.stage,
     finishedAt: tools.now(),
   };
-  return { ...run, record: closed, pending: { ...pending, records: [...pending.records, closed] } };
+  const next = {
+    ...run,
+    record: closed,
+    pending: { ...pending, records: [...pending.records, closed] },
+  };
+  return run.hop.viaBoundary ? resolveIncidents(next) : next;
+}
+
+/** All of them, those of this run included. */
+function resolveIncidents(run: Run): Run {
+  const { instance, pending } = run;
+  if (!instance.hasActiveIncident) return run;
+  return {
+    ...run,
+    instance: { ...instance, hasActiveIncident: false },
+    pending: {
+      ...pending,
+      incidents: pending.incidents.map((it) => ({
+        ...it,
+        isResolved: true,
+        checkpoint: undefined,
+      })),
+      resolvesIncidents: true,
+    },
+  };
+}
+
+// --- subflows and polls ----------------------------------------------------------------------
+
+/** The parent waits for a subflow; beside a subprocess it goes on. */
+function openChild(run: Run, child: ChildPlan, tools: Tools): Advance {
+  const { instance, pending } = run;
+  const next: Run = { ...run, pending: { ...pending, children: [...pending.children, child] } };
+  if (child.type === "P") return askForPoll(next, tools);
+  const { id, domain, flow } = child;
+  return armTimers({ ...next, instance: { ...instance, openChild: { id, domain, flow } } }, tools);
+}
+
+function pause(run: Run, tools: Tools): Advance {
+  const pauseSeconds = currentState(run).longPoll?.fallbackTimeoutSeconds;
+  const closed = closeRecord(run, tools);
+  return settled({
+    ...closed,
+    phase: "settled",
+    instance: { ...touched(closed, tools), status: "B" },
+    pending: { ...closed.pending, pauseSeconds },
+  });
+}
+
+function askForOutcome(run: Run, tools: Tools): Advance {
+  const { openChild: child } = run.instance;
+  if (child === undefined) return settled({ ...run, phase: "settled" });
+  const mapping = stateOf(run, run.instance.current.key)?.subFlow?.mapping;
+  if (currentState(run).subFlow === undefined) {
+    const message = `State '${run.instance.current.key}' waits for the subflow ${child.id}, but opens none in this version of the workflow.`;
+    return settled(fault(run, pipelineFailure("Instance:100012", message), tools));
+  }
+  return { kind: "waiting", run, todo: { kind: "childOutcome", child, mapping } };
+}
+
+function closeChild(run: Run, ended: ChildEnded, tools: Tools): Advance {
+  switch (ended.outcome) {
+    case "running":
+      return settled({ ...run, phase: "settled" });
+    case "canceled":
+      return goOn(withoutChild(run, "canceled"), tools);
+    case "completed": {
+      const next = withoutChild(run, "completed");
+      const { data } = ended;
+      if (data === undefined) return goOn(next, tools);
+      const failure = unstorableOutput(data);
+      if (failure !== undefined) return settled(fault(run, failure, tools));
+      const merged = merge(next, data, currentState(run).versionStrategy, tools);
+      if ("errors" in merged) return settled(fault(run, subflowRefused(merged.errors), tools));
+      return goOn(merged.changed ? withChange(merged.run, data) : merged.run, tools);
+    }
+    case "faulted":
+      return afterChildFault(run, ended.failure, tools);
+  }
+}
+
+/** What failed here before has been dealt with: the child is through. */
+function goOn(run: Run, tools: Tools): Advance {
+  const next = resolveIncidents({ ...run, instance: { ...run.instance, status: "B" } });
+  return chooseAutomatic(next, tools);
+}
+
+function withoutChild(run: Run, outcome: ChildOutcome): Run {
+  const { instance, pending } = run;
+  const { id } = instance.openChild!;
+  return {
+    ...run,
+    instance: { ...instance, openChild: undefined, effective: instance.current },
+    pending: { ...pending, endedChildren: [...pending.endedChildren, { id, outcome }] },
+  };
+}
+
+/**
+ * A subflow that no boundary of its own has saved is the parent's failure: the parent's state is
+ * asked, then its workflow. A retry there means what an abort does. Unless a rule says otherwise the
+ * parent faults too and keeps the subflow, so that a retry can reach it; its own parent is asked next.
+ */
+function afterChildFault(run: Run, failure: TaskFailure, tools: Tools): Advance {
+  const decision = decideBoundary(boundariesOf(run, undefined), failure);
+  switch (decision?.rule.action) {
+    case "ignore":
+    case "log": {
+      const noted = withIncident(withoutChild(run, "faulted"), failure, decision, 0);
+      return { ...goOn(noted, tools), handled: { failure, decision } };
+    }
+    case undefined:
+      return settled(fault(run, failure, tools));
+    default:
+      return (
+        takeBoundary(withoutChild(run, "faulted"), failure, decision!, 0, tools) ??
+        settled(fault(run, failure, tools, decision))
+      );
+  }
+}
+
+function unstorableOutput(data: JsonValue): TaskFailure | undefined {
+  const found = findUnstorable(data);
+  if (found === undefined) return undefined;
+  const place = found.path === "" ? "" : ` at '${found.path}'`;
+  return pipelineFailure(
+    "Instance:100030",
+    `The output of the subflow cannot be stored${place}: ${found.reason}`,
+  );
+}
+
+const subflowRefused = (errors: readonly SchemaError[]): TaskFailure =>
+  pipelineFailure(
+    "Instance:100030",
+    `The output of the subflow does not fit the workflow's schema: ${errors.map((e) => `${e.path} ${e.message}`).join("; ")}`,
+  );
+
+// --- failures --------------------------------------------------------------------------------
+
+/**
+ * A task's failure is its boundaries' business; retries have been made by now. Anything else that
+ * fails (a mapping, a rule, a timer) faults the instance.
+ */
+function afterFailure(run: Run, failed: Failed, tools: Tools): Advance {
+  const { failure, binding, retries = 0, outcomes = [], isTolerated = false } = failed;
+  const merged = outcomes.length === 0 ? run : takeOutcomes(run, outcomes, tools);
+  // Where it stood: a retry begins with this group again, and skips what the journal has.
+  const here: Run = "failure" in merged ? run : { ...merged, group: run.group };
+  if (!isHook(run.phase)) return settled(fault(here, failure, tools));
+  const levels = boundariesOf(run, binding);
+  const decision = decideBoundary(levels, failure, (action) => action !== "retry");
+  const goesOn =
+    decision === undefined
+      ? isTolerated && levels.every(({ boundary }) => boundary === undefined)
+      : decision.rule.action === "ignore" || decision.rule.action === "log";
+  if (goesOn) {
+    const skipped: Run = { ...here, group: groupsOf(run, run.phase).length, failedAttempts: {} };
+    return { ...runHook(skipped, tools), handled: { failure, decision } };
+  }
+  const taken =
+    decision === undefined ? undefined : takeBoundary(here, failure, decision, retries, tools);
+  return taken ?? settled(fault(here, failure, tools, decision, retries));
+}
+
+const isHook = (phase: Phase): phase is Hook =>
+  phase === "onExecute" || phase === "onExit" || phase === "onEntry";
+
+/** The transition the rule names, if it names one; the failed hop ends where it is. */
+function takeBoundary(
+  run: Run,
+  failure: TaskFailure,
+  decision: BoundaryDecision,
+  retries: number,
+  tools: Tools,
+): Advance | undefined {
+  const { transition: key } = decision.rule;
+  // A boundary's own way out does not lead to another one.
+  if (key === undefined || run.hop.viaBoundary || run.depth >= longestChain) return undefined;
+  const { workflow } = run.program;
+  const special = resolveSpecial(workflow, key);
+  const transition = special?.transition ?? findAnywhere(workflow, key, run.instance.current.key);
+  if (transition === undefined) return undefined;
+  const noted = withIncident(run, failure, decision, retries);
+  const { record, pending } = noted;
+  const isOpen = record.finishedAt === undefined;
+  const closed = isOpen ? [{ ...record, finishedAt: tools.now() }] : [];
+  const next = beginHop(
+    { ...noted, pending: { ...pending, records: [...pending.records, ...closed] } },
+    {
+      kind: special?.kind ?? "boundary",
+      transition,
+      trigger: transition.triggerType,
+      viaBoundary: true,
+    },
+    tools,
+  );
+  return { ...advance(next, { kind: "begun" }, tools), handled: { failure, decision } };
+}
+
+function withIncident(
+  run: Run,
+  failure: TaskFailure,
+  decision: BoundaryDecision | undefined,
+  retryCount: number,
+): Run {
+  const { instance, pending } = run;
+  const incident: IncidentToOpen = {
+    state: instance.current.key,
+    transition: run.hop.transition.key,
+    failure,
+    boundary:
+      decision === undefined ? undefined : { action: decision.rule.action, level: decision.level },
+    retryCount,
+    isResolved: false,
+    checkpoint: checkpointOf(run),
+  };
+  return {
+    ...run,
+    instance: {
+      ...instance,
+      hasActiveIncident: true,
+      incidentCount: instance.incidentCount + 1,
+    },
+    pending: { ...pending, incidents: [...pending.incidents, incident] },
+  };
 }
 
 /** The record stays open: a retry goes on with it. */
-function fault(run: Run, failure: TaskFailure, tools: Tools): Run {
+function fault(
+  run: Run,
+  failure: TaskFailure,
+  tools: Tools,
+  decision?: BoundaryDecision,
+  retries = 0,
+): Run {
+  const noted = withIncident(unplanned(run), failure, decision, retries);
   const open = run.record.finishedAt === undefined;
   const records = open ? [...run.pending.records, run.record] : run.pending.records;
-  const incident = {
-    state: run.instance.current.key,
-    transition: run.hop.transition.key,
-    failure,
+  return {
+    ...noted,
+    phase: "settled",
+    instance: { ...touched(noted, tools), status: "F" },
+    pending: { ...noted.pending, records, timers: [] },
   };
-  const { incidentCount } = run.instance;
+}
+
+/** A subflow that was only planned did not happen: a retry plans it anew. */
+function unplanned(run: Run): Run {
+  const { instance, pending } = run;
+  const children = pending.children.filter(({ id }) => id !== instance.openChild?.id);
+  if (children.length === pending.children.length) return run;
   return {
     ...run,
-    phase: "settled",
-    instance: {
-      ...touched(run, tools),
-      status: "F",
-      hasActiveIncident: true,
-      incidentCount: incidentCount + 1,
-    },
-    pending: { ...run.pending, records, incident, timers: [] },
+    phase: "subflow",
+    instance: { ...instance, openChild: undefined },
+    pending: { ...pending, children },
   };
 }
 

@@ -22,7 +22,9 @@ export interface RunRequest {
   author: Author;
   /** Already masked: they are stored with the record. */
   headers: Readonly<Record<string, string>>;
+  roles?: readonly string[] | undefined;
   idempotencyKey?: string | undefined;
+  triggerDepth?: number | undefined;
 }
 
 /** The run of an admitted request, before its first step. */
@@ -34,7 +36,9 @@ export function beginRun(request: RunRequest, tools: Tools): Run {
     payload,
     author,
     headers,
+    roles: request.roles ?? [],
     idempotencyKey: request.idempotencyKey,
+    triggerDepth: request.triggerDepth ?? 0,
     depth: 0,
     firstSeq: instance.lastSeq + 1,
     pending: nothingPending,
@@ -45,7 +49,12 @@ export function beginRun(request: RunRequest, tools: Tools): Run {
 /** The next hop of a chain. Only the first has the caller's payload; the others are the system's. */
 export function beginHop(
   run: Run,
-  { kind, transition, trigger }: Pick<RunRequest, "kind" | "transition" | "trigger">,
+  {
+    kind,
+    transition,
+    trigger,
+    viaBoundary = false,
+  }: Pick<RunRequest, "kind" | "transition" | "trigger"> & { viaBoundary?: boolean },
   tools: Tools,
 ): Run {
   const first = run.depth === 0;
@@ -75,9 +84,10 @@ export function beginHop(
     ...run,
     instance: { ...run.instance, lastSeq: seq },
     payload: first ? run.payload : noPayload,
-    hop: { kind, transition, trigger, seq, recordId, from, startedAt },
+    hop: { kind, transition, trigger, seq, recordId, from, startedAt, viaBoundary },
     phase: "mapping",
     group: 0,
+    failedAttempts: {},
     depth: run.depth + 1,
     body: undefined,
     taskResponses: {},

@@ -7,6 +7,7 @@ import type { Transition, Workflow } from "../definition/model.ts";
 import { isJsonObject, parseJson, type JsonObject, type JsonValue } from "../exact-json.ts";
 import type { Author, Instance } from "../instance.ts";
 import { resolveSpecial } from "./admit.ts";
+import { resumption } from "./resume-run.ts";
 import {
   noPayload,
   nothingPending,
@@ -26,12 +27,17 @@ export interface QueuedRequest {
   readonly payload: Payload;
   readonly author: Author;
   readonly headers: Readonly<Record<string, string>>;
+  readonly roles?: readonly string[] | undefined;
   readonly idempotencyKey: string | undefined;
+  readonly triggerDepth?: number | undefined;
 }
 
 export interface QueuedRun {
   readonly request: QueuedRequest;
   readonly traceId?: string;
+  /** Which retry of the instance it is, and what its caller sent along. */
+  readonly retry?: number;
+  readonly retryData?: JsonValue;
   /** Absent until the run has written something. */
   readonly checkpoint: JsonObject | undefined;
 }
@@ -47,7 +53,9 @@ export const requestOf = (run: Run): QueuedRequest => ({
   payload: run.payload,
   author: run.author,
   headers: run.headers,
+  roles: run.roles,
   idempotencyKey: run.idempotencyKey,
+  triggerDepth: run.triggerDepth,
 });
 
 export function checkpointOf(run: Run): JsonObject {
@@ -60,8 +68,10 @@ export function checkpointOf(run: Run): JsonObject {
     recordId: hop.recordId,
     from: hop.from,
     startedAt: hop.startedAt.toISOString(),
+    viaBoundary: hop.viaBoundary || undefined,
     phase: run.phase,
     group: run.group,
+    failedAttempts: run.failedAttempts,
     depth: run.depth,
     firstSeq: run.firstSeq,
     changes: run.changes,
@@ -90,8 +100,10 @@ interface Stored {
   recordId: string;
   from: string;
   startedAt: string;
+  viaBoundary?: boolean;
   phase: Phase;
   group: number;
+  failedAttempts?: Record<string, number>;
   depth: number;
   firstSeq: number;
   changes: number;
@@ -114,6 +126,7 @@ export function resumeRun(
   const stored = checkpoint as unknown as Stored;
   const transition = findTransition(program.workflow, stored);
   const startedAt = new Date(stored.startedAt);
+  const isResumption = stored.kind === "resume";
   const record: TransitionRecord = {
     seq: stored.seq,
     id: stored.recordId,
@@ -124,7 +137,7 @@ export function resumeRun(
     stage: undefined,
     trigger: stored.trigger,
     startedAt,
-    finishedAt: undefined,
+    finishedAt: isResumption ? startedAt : undefined,
     body: stored.recordBody,
     dataVersion: stored.dataVersion,
     entityEtag: stored.entityEtag,
@@ -138,7 +151,9 @@ export function resumeRun(
     payload: stored.depth === 1 ? request.payload : noPayload,
     author: request.author,
     headers: request.headers,
+    roles: request.roles ?? [],
     idempotencyKey: request.idempotencyKey,
+    triggerDepth: request.triggerDepth ?? 0,
     hop: {
       kind: stored.kind,
       transition,
@@ -147,9 +162,11 @@ export function resumeRun(
       recordId: stored.recordId,
       from: stored.from,
       startedAt,
+      viaBoundary: stored.viaBoundary === true,
     },
     phase: stored.phase,
     group: stored.group,
+    failedAttempts: stored.failedAttempts ?? {},
     depth: stored.depth,
     firstSeq: stored.firstSeq,
     body: stored.body,
@@ -159,6 +176,17 @@ export function resumeRun(
     changes: stored.changes,
     pending: nothingPending,
   };
+}
+
+/** A boundary may ask for any transition: the state's own first, a shared one, another state's. */
+export function findAnywhere(
+  workflow: Workflow,
+  key: string,
+  from: string,
+): Transition | undefined {
+  const own = workflow.states.get(from)?.transitions ?? [];
+  const others = [...workflow.states.values()].flatMap((state) => state.transitions);
+  return [...own, ...workflow.sharedTransitions, ...others].find((it) => it.key === key);
 }
 
 export function findTransition(
@@ -173,6 +201,10 @@ export function findTransition(
         return workflow.states.get(from)?.transitions.find((t) => t.key === transitionKey);
       case "shared":
         return workflow.sharedTransitions.find((t) => t.key === transitionKey);
+      case "boundary":
+        return findAnywhere(workflow, transitionKey, from);
+      case "resume":
+        return resumption;
       default:
         return resolveSpecial(workflow, kind === "timeout" ? "$timeout" : transitionKey)
           ?.transition;

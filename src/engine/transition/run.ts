@@ -8,19 +8,25 @@
  * onExecute  the transition's tasks
  * onExit     the tasks of the state that is left
  * onEntry    the state has changed; the tasks of the state that is entered
+ * subflow    the state opens a subflow: what does it start with
+ * longPoll   does the caller's poll end here, so that the rest waits until it says so
  * auto       which automatic transition, if any, follows
  * timers     the instance will rest here: when do its scheduled transitions fire
  * settled    nothing more to do
+ *
+ * A run that goes on after a subflow has ended begins with `resume`, after a poll with `auto`; it
+ * makes no record of its own until a transition follows.
  *
  * `advance` moves a run on; it never performs anything. What a run wants written is gathered in
  * `pending` and taken out by whoever writes it, before anything leaves the process and at the end.
  */
 import type { State, Transition, Workflow } from "../definition/model.ts";
-import type { TriggerType } from "../definition/enumerations.ts";
-import type { JsonValue } from "../exact-json.ts";
-import type { Author, Instance, InstanceState } from "../instance.ts";
+import type { ErrorAction, TriggerType } from "../definition/enumerations.ts";
+import type { JsonObject, JsonValue } from "../exact-json.ts";
+import type { Author, Instance, InstanceState, OpenChild } from "../instance.ts";
 import type { SchemaError } from "../json-schema.ts";
 import type { TaskFailure } from "../task-failure.ts";
+import type { BoundaryLevel } from "./boundary.ts";
 
 /** The clock and the ids, handed in. */
 export interface Tools {
@@ -29,11 +35,30 @@ export interface Tools {
   ulid(): string;
 }
 
-export type HopKind = "start" | "state" | "shared" | "cancel" | "exit" | "updateData" | "timeout";
+export type HopKind =
+  | "start"
+  | "state"
+  | "shared"
+  | "cancel"
+  | "exit"
+  | "updateData"
+  | "timeout"
+  /** Taken because an error boundary says so, from whatever state. */
+  | "boundary"
+  /** No transition: the run goes on after what it waited for. */
+  | "resume";
 
 export type Hook = "onExecute" | "onExit" | "onEntry";
 
-export type Phase = "mapping" | Hook | "auto" | "timers" | "settled";
+export type Phase =
+  | "mapping"
+  | Hook
+  | "subflow"
+  | "longPoll"
+  | "resume"
+  | "auto"
+  | "timers"
+  | "settled";
 
 /** A workflow with what was compiled from it. */
 export interface Program {
@@ -69,6 +94,8 @@ export interface Hop {
   readonly recordId: string;
   readonly from: string;
   readonly startedAt: Date;
+  /** An error boundary asked for it: once it has gone through, the incidents are resolved. */
+  readonly viaBoundary: boolean;
 }
 
 /** The row of a hop, as far as it has got. */
@@ -114,7 +141,31 @@ export interface IncidentToOpen {
   readonly state: string;
   readonly transition: string;
   readonly failure: TaskFailure;
+  /** The rule that decided, if one matched. */
+  readonly boundary: { readonly action: ErrorAction; readonly level: BoundaryLevel } | undefined;
+  /** Attempts beyond the first that were made before it was opened. */
+  readonly retryCount: number;
+  /** What went wrong has been dealt with in the same run. */
+  readonly isResolved: boolean;
+  /** Where the run stood: a retry goes on from there. */
+  readonly checkpoint: JsonObject | undefined;
 }
+
+/** A child to start, decided in full before anything is written. */
+export interface ChildPlan {
+  readonly correlationId: string;
+  readonly type: "S" | "P";
+  readonly id: string;
+  readonly domain: string;
+  readonly flow: string;
+  readonly version: string;
+  readonly key: string | undefined;
+  readonly tags: readonly string[];
+  readonly attributes: JsonValue | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type ChildOutcome = "completed" | "faulted" | "canceled";
 
 export interface Pending {
   readonly records: readonly TransitionRecord[];
@@ -122,7 +173,16 @@ export interface Pending {
   /** States that were left: their timers are cancelled. */
   readonly leftStates: readonly string[];
   readonly timers: readonly TimerToArm[];
-  readonly incident: IncidentToOpen | undefined;
+  readonly incidents: readonly IncidentToOpen[];
+  /** Those that were open before this run are resolved. */
+  readonly resolvesIncidents: boolean;
+  readonly children: readonly ChildPlan[];
+  /** Children whose end has been taken note of. */
+  readonly endedChildren: readonly { readonly id: string; readonly outcome: ChildOutcome }[];
+  /** Children nobody waits for any more: they are to be cancelled. */
+  readonly leftChildren: readonly OpenChild[];
+  /** The caller's poll ends here: the run goes on when it says so, or after a while. */
+  readonly pauseSeconds: number | undefined;
 }
 
 export const nothingPending: Pending = {
@@ -130,7 +190,12 @@ export const nothingPending: Pending = {
   dataChanges: [],
   leftStates: [],
   timers: [],
-  incident: undefined,
+  incidents: [],
+  resolvesIncidents: false,
+  children: [],
+  endedChildren: [],
+  leftChildren: [],
+  pauseSeconds: undefined,
 };
 
 export interface Run {
@@ -139,13 +204,21 @@ export interface Run {
   readonly payload: Payload;
   readonly author: Author;
   readonly headers: Readonly<Record<string, string>>;
+  /** Of the caller. */
+  readonly roles: readonly string[];
   readonly idempotencyKey: string | undefined;
+  /** How many tasks that start or move instances led to this run, one inside the other. */
+  readonly triggerDepth: number;
   readonly hop: Hop;
   readonly phase: Phase;
   /** Which group of tasks of the hook comes next. */
   readonly group: number;
+  /** Failed attempts of the tasks of that group, by position, as far as no journal counts them. */
+  readonly failedAttempts: Readonly<Record<string, number>>;
   /** Hops made so far, this one included. */
   readonly depth: number;
+  /** It goes on after a fault: nothing else runs beside it. */
+  readonly isRetry?: boolean;
   /** Sequence number of the chain's first record. */
   readonly firstSeq: number;
   /** `context.Body`: the payload, joined by each task's response. */
@@ -169,6 +242,13 @@ export const currentState = (run: Run): State => {
   }
   return state;
 };
+
+/**
+ * An update of the data leaves the status as it is, because others may run beside it. One that ends
+ * somebody's run, or its own after a fault, does not.
+ */
+export const isStatusNeutral = ({ hop, isRetry }: Run): boolean =>
+  hop.kind === "updateData" && !hop.viaBoundary && isRetry !== true;
 
 /** Whether an instance that rests here is Busy: nobody but the system moves it on. */
 export const parks = ({ subType, transitions }: State): boolean =>

@@ -17,8 +17,8 @@ export interface Gather<Item, Result> {
 export interface GatherOptions<Item, Result> {
   lanes: number;
   largest: number;
-  /** Items with the same key never travel in one batch: the later one must see the earlier one's effect. */
-  keyOf?: (item: Item) => string;
+  /** Items with a key in common never travel in one batch: the later one must see the earlier one's effect. */
+  keysOf?: (item: Item) => readonly string[];
   one(item: Item): Promise<Result>;
   /** Results in the order of the items. All or nothing: after a rejection each is tried alone. */
   many(items: Item[]): Promise<Result[]>;
@@ -33,23 +33,23 @@ interface Waiting<Item, Result> {
 export function createGather<Item, Result>(
   options: GatherOptions<Item, Result>,
 ): Gather<Item, Result> {
-  const { lanes, largest, keyOf } = options;
+  const { lanes, largest, keysOf } = options;
   let waiting: Waiting<Item, Result>[] = [];
   let busyLanes = 0;
   let underWay = 0;
   let scheduled = false;
 
   const take = (): Waiting<Item, Result>[] => {
-    if (keyOf === undefined) return waiting.splice(0, largest);
-    const keys = new Set<string>();
+    if (keysOf === undefined) return waiting.splice(0, largest);
+    const taken = new Set<string>();
     const batch: Waiting<Item, Result>[] = [];
     const rest: Waiting<Item, Result>[] = [];
     for (const entry of waiting) {
-      const key = keyOf(entry.item);
-      if (batch.length < largest && !keys.has(key)) {
-        keys.add(key);
-        batch.push(entry);
-      } else rest.push(entry);
+      const keys = keysOf(entry.item);
+      const fits = batch.length < largest && !keys.some((key) => taken.has(key));
+      (fits ? batch : rest).push(entry);
+      // Also those of one that stays behind: nobody overtakes it.
+      for (const key of keys) taken.add(key);
     }
     waiting = rest;
     return batch;

@@ -1,7 +1,7 @@
 /** Instances as rows. */
 import { stateSubTypeCodes, stateTypeCodes } from "../../engine/enumeration-codes.ts";
 import { parseJson } from "../../engine/exact-json.ts";
-import type { Instance, InstanceState, InstanceStatus } from "../../engine/instance.ts";
+import type { Instance, InstanceState, InstanceStatus, Origin } from "../../engine/instance.ts";
 
 /** `data` comes as text: the driver's own parser would lose digits. */
 export const instanceColumns = `
@@ -11,7 +11,8 @@ export const instanceColumns = `
   i.stage, i.tags, i.data::text as data, i.data_version, i.entity_etag,
   i.created_at, i.created_by, i.created_by_behalf_of,
   i.modified_at, i.modified_by, i.modified_by_behalf_of, i.completed_at,
-  i.incident_count, i.has_active_incident`;
+  i.incident_count, i.has_active_incident,
+  i.origin, i.open_child, i.open_child_domain, i.open_child_flow`;
 
 export interface InstanceRow {
   id: string;
@@ -42,6 +43,10 @@ export interface InstanceRow {
   completed_at: Date | null;
   incident_count: number;
   has_active_incident: boolean;
+  origin: string | null;
+  open_child: string | null;
+  open_child_domain: string | null;
+  open_child_flow: string | null;
 }
 
 export function toInstance(row: InstanceRow): Instance {
@@ -74,6 +79,15 @@ export function toInstance(row: InstanceRow): Instance {
     completedAt: row.completed_at ?? undefined,
     hasActiveIncident: row.has_active_incident,
     incidentCount: row.incident_count,
+    origin: row.origin === null ? undefined : (JSON.parse(row.origin) as Origin),
+    openChild:
+      row.open_child === null
+        ? undefined
+        : {
+            id: row.open_child,
+            domain: row.open_child_domain ?? "",
+            flow: row.open_child_flow ?? "",
+          },
   };
 }
 

@@ -60,6 +60,17 @@ const releaseJobs = {
     select count(*)::int as freed from freed`,
 };
 
+const takePause = {
+  name: "take-pause",
+  text: `
+    with taken as (
+      update job set owner = $2, attempts = attempts + 1,
+        ready_at = now() + make_interval(secs => $3)
+      where instance_id = $1 and kind = 'la' and owner is null
+      returning *)
+    select ${jobColumns} from taken j join instance i on i.id = j.instance_id`,
+};
+
 const removeJob = {
   name: "remove-job",
   text: "delete from job where id = $1 and attempts = $2 and owner = $3",
@@ -144,6 +155,10 @@ export const createJobStore = ({
   },
   async remove({ id, attempts }, owner) {
     await queries.query(removeJob, [id, attempts, owner]);
+  },
+  async takePause(instanceId, owner) {
+    const [row] = await queries.query<JobRow>(takePause, [instanceId, owner, leaseSeconds]);
+    return row === undefined ? undefined : toJob(row);
   },
   async hasRun(instanceId) {
     return (await queries.query(findRun, [instanceId])).length > 0;

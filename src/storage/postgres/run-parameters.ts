@@ -27,7 +27,7 @@ const withJson = (object: object, name: string, value: JsonValue | undefined) =>
 };
 
 export const instanceRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance: i, dataChanged }) => [
+  rowsOf(writes, ({ instance: i, dataChanged, childChanged = false }) => [
     withJson(
       {
         id: i.id,
@@ -58,6 +58,11 @@ export const instanceRows = (writes: readonly RunWrite[]): string =>
         completed_at: i.completedAt,
         incident_count: i.incidentCount,
         has_active_incident: i.hasActiveIncident,
+        origin: i.origin === undefined ? undefined : JSON.stringify(i.origin),
+        child_changed: childChanged,
+        open_child: i.openChild?.id,
+        open_child_domain: i.openChild?.domain,
+        open_child_flow: i.openChild?.flow,
       },
       "data",
       dataChanged ? i.data : undefined,
@@ -119,9 +124,10 @@ export const dataChangeRows = (writes: readonly RunWrite[]): string =>
 const nameOf = (job: JobToAdd) => formatJobName(job);
 
 export const jobRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ addJobs }) =>
+  rowsOf(writes, ({ instance, addJobs }) =>
     addJobs.map((job) =>
       JSON.stringify({
+        writer: instance.id,
         id: job.id,
         name: nameOf(job),
         kind: job.type,
@@ -172,24 +178,77 @@ export const checkpointRows = (writes: readonly RunWrite[]): string =>
   );
 
 export const incidentRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance, incident }) =>
-    incident === undefined
-      ? []
-      : [
-          JSON.stringify({
-            id: incident.id,
-            instance_id: instance.id,
-            number: instance.incidentCount,
-            state: incident.state,
-            transition: incident.transition,
-            task: incident.failure.task,
-            message: incident.failure.message.slice(0, 1024),
-            error_code: incident.failure.code.slice(0, 256),
-            error_layer: incident.failure.layer,
-            status_code: incident.failure.statusCode,
-            trace_id: incident.traceId,
-          }),
-        ],
+  rowsOf(writes, ({ instance, incidents = [] }) =>
+    incidents.map((incident, i) =>
+      JSON.stringify({
+        id: incident.id,
+        instance_id: instance.id,
+        number: instance.incidentCount - incidents.length + 1 + i,
+        state: incident.state,
+        transition: incident.transition,
+        task: incident.failure.task,
+        message: incident.failure.message.slice(0, 1024),
+        error_code: incident.failure.code.slice(0, 256),
+        error_layer: incident.failure.layer,
+        status_code: incident.failure.statusCode,
+        boundary_action: incident.boundary?.action,
+        boundary_level: incident.boundary?.level,
+        trace_id: incident.traceId,
+        retry_count: incident.retryCount,
+        is_resolved: incident.isResolved,
+        resume: incident.resume,
+      }),
+    ),
+  );
+
+/** What happens to rows of others: parents that wait, children that were left, earlier incidents. */
+export const relativeRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, (write) => {
+    const { instance, resolvesIncidents, endedChildren = [], ownOutcome, showsTo = [] } = write;
+    const writer = instance.id;
+    const { effective } = instance;
+    const rows = endedChildren.map(({ id, outcome }) =>
+      JSON.stringify({ writer, what: "ended", other: id, outcome }),
+    );
+    if (resolvesIncidents !== undefined) {
+      const retried = resolvesIncidents === "retried" ? 1 : 0;
+      rows.push(JSON.stringify({ writer, what: "resolved", retried }));
+    }
+    if (ownOutcome !== undefined) {
+      const outcome = ownOutcome === "none" ? undefined : ownOutcome;
+      rows.push(JSON.stringify({ writer, what: "outcome", other: writer, outcome }));
+    }
+    for (const [i, ancestor] of showsTo.entries()) {
+      rows.push(
+        JSON.stringify({
+          writer,
+          what: "shows",
+          other: ancestor,
+          // Each waits for the one before it, or has moved on.
+          waits_for: showsTo[i - 1] ?? writer,
+          state: effective.key,
+          state_type: stateTypeCodes.codeOf(effective.type),
+          state_sub_type: stateSubTypeCodes.codeOf(effective.subType),
+        }),
+      );
+    }
+    return rows;
+  });
+
+export const correlationRows = (writes: readonly RunWrite[]): string =>
+  rowsOf(writes, ({ instance, addCorrelations = [] }) =>
+    addCorrelations.map((it) =>
+      JSON.stringify({
+        id: it.id,
+        parent_id: instance.id,
+        parent_state: it.parentState,
+        child_id: it.childId,
+        kind: it.type,
+        child_domain: it.childDomain,
+        child_flow: it.childFlow,
+        child_version: it.childVersion,
+      }),
+    ),
   );
 
 /** Outcomes whose record was written at a checkpoint; those of new records travel with them. */

@@ -10,6 +10,7 @@ import { fitsOneRow, writeOneRun } from "./write-one-run.ts";
 import {
   checkpointRows,
   closingRows,
+  correlationRows,
   dataChangeRows,
   incidentRows,
   instanceRows,
@@ -17,6 +18,7 @@ import {
   jobRows,
   outcomeRows,
   recordRows,
+  relativeRows,
 } from "./run-parameters.ts";
 
 const instanceFields = `
@@ -26,7 +28,8 @@ const instanceFields = `
   stage text, tags text[], data_changed boolean, data jsonb, data_version text, entity_etag text,
   created_at timestamptz, created_by text, created_by_behalf_of text,
   modified_at timestamptz, modified_by text, modified_by_behalf_of text, completed_at timestamptz,
-  incident_count int, has_active_incident boolean`;
+  incident_count int, has_active_incident boolean,
+  origin text, child_changed boolean, open_child uuid, open_child_domain text, open_child_flow text`;
 
 const updated = `
   with w as materialized (select * from json_to_recordset($1) as w(${instanceFields})),
@@ -42,7 +45,11 @@ const updated = `
       data_version = w.data_version, entity_etag = w.entity_etag,
       modified_at = w.modified_at, modified_by = w.modified_by,
       modified_by_behalf_of = w.modified_by_behalf_of, completed_at = w.completed_at,
-      incident_count = w.incident_count, has_active_incident = w.has_active_incident
+      incident_count = w.incident_count, has_active_incident = w.has_active_incident,
+      open_child = case when w.child_changed then w.open_child else i.open_child end,
+      open_child_domain =
+        case when w.child_changed then w.open_child_domain else i.open_child_domain end,
+      open_child_flow = case when w.child_changed then w.open_child_flow else i.open_child_flow end
     from w where i.id = w.id and i.rev = w.base
     returning i.id)`;
 
@@ -55,12 +62,14 @@ const inserted = `
       current_state, current_state_type, current_state_sub_type,
       effective_state, effective_state_type, effective_state_sub_type,
       stage, tags, data, data_version, entity_etag, created_at, created_by, created_by_behalf_of,
-      modified_at, modified_by, modified_by_behalf_of, completed_at, incident_count, has_active_incident)
+      modified_at, modified_by, modified_by_behalf_of, completed_at, incident_count, has_active_incident,
+      origin, open_child, open_child_domain, open_child_flow)
     select id, domain, flow, key, flow_version, status::"char", 1, last_seq,
       current_state, current_state_type, current_state_sub_type,
       effective_state, effective_state_type, effective_state_sub_type,
       stage, tags, data, data_version, entity_etag, created_at, created_by, created_by_behalf_of,
-      modified_at, modified_by, modified_by_behalf_of, completed_at, incident_count, has_active_incident
+      modified_at, modified_by, modified_by_behalf_of, completed_at, incident_count, has_active_incident,
+      origin, open_child, open_child_domain, open_child_flow
     from w where w.key is null or not exists (
       select from instance i where i.domain = w.domain and i.flow = w.flow and i.key = w.key
         and i.status not in ('C', 'P'))
@@ -105,7 +114,7 @@ const work = `
     delete from job j using json_to_recordset($4) as d(instance_id uuid, everything boolean,
       states text[], job_id uuid, keep text[], other_than uuid, spared text), done
     where done.id = d.instance_id and j.instance_id = d.instance_id and j.name <> all (d.keep)
-      and (d.everything or j.id = d.job_id or (j.kind = 'sx' and j.source_state = any (d.states))
+      and ((d.everything and j.kind <> 'sn') or j.id = d.job_id or (j.kind = 'sx' and j.source_state = any (d.states))
         or (j.kind = 'tx' and j.id <> d.other_than
           and j.transition_key is distinct from d.spared))),
   added as (
@@ -115,10 +124,10 @@ const work = `
       case when owner is not null then now() + make_interval(secs => $7)
         else coalesce(due_at, now() + make_interval(secs => coalesce(delay_ms, 0) / 1000.0)) end,
       case when owner is null then 0 else 1 end, now()
-    from json_to_recordset($5) as j(id uuid, name text, kind text, instance_id uuid,
+    from json_to_recordset($5) as j(writer uuid, id uuid, name text, kind text, instance_id uuid,
       source_state text, transition_key text, payload text, owner uuid, delay_ms float8,
       due_at timestamptz)
-    join done on done.id = j.instance_id
+    join done on done.id = j.writer
     on conflict (name) where kind <> 'tx' do update set id = excluded.id, payload = excluded.payload,
       owner = excluded.owner, ready_at = excluded.ready_at, attempts = excluded.attempts),
   checkpoints as (
@@ -141,13 +150,44 @@ const work = `
       and (r.finished_at is null or (r.idempotency_key is not null and r.outcome_status is null))),
   incidents as (
     insert into incident (id, instance_id, number, state, transition, task, message, error_code,
-      error_layer, status_code, trace_id, created_at)
+      error_layer, status_code, boundary_action, boundary_level, trace_id, retry_count, resume,
+      created_at, resolved_at)
     select n.id, instance_id, number, state, transition, task, message, error_code,
-      error_layer, status_code, trace_id, now()
+      error_layer, status_code, boundary_action, boundary_level, trace_id, retry_count, resume,
+      now(), case when is_resolved then now() end
     from json_to_recordset($6) as n(id uuid, instance_id uuid, number int, state text,
       transition text, task text, message text, error_code text, error_layer text,
-      status_code int, trace_id text)
-    join done on done.id = n.instance_id)`;
+      status_code int, boundary_action text, boundary_level text, trace_id text, retry_count int,
+      is_resolved boolean, resume text)
+    join done on done.id = n.instance_id),
+  relatives as materialized (
+    select r.* from json_to_recordset($11) as r(writer uuid, what text, other uuid, outcome text,
+      retried int, waits_for uuid, state text, state_type smallint, state_sub_type smallint)
+    join done on done.id = r.writer),
+  resolved as (
+    update incident n set resolved_at = now(), retry_count = n.retry_count + r.retried, resume = null
+    from relatives r
+    where r.what = 'resolved' and n.instance_id = r.writer and n.resolved_at is null),
+  correlations as (
+    insert into correlation (id, parent_id, parent_state, child_id, kind, child_domain, child_flow,
+      child_version, created_at)
+    select c.id, parent_id, parent_state, child_id, kind::"char", child_domain, child_flow,
+      child_version, now()
+    from json_to_recordset($12) as c(id uuid, parent_id uuid, parent_state text, child_id uuid,
+      kind text, child_domain text, child_flow text, child_version text)
+    join done on done.id = c.parent_id
+    on conflict do nothing),
+  -- a subprocess is nobody's concern: its own end is the end of its correlation
+  children as (
+    update correlation c set outcome = r.outcome,
+      completed_at = case when r.what = 'ended' or (c.kind = 'P' and r.outcome is not null)
+        then now() else c.completed_at end
+    from relatives r where r.what in ('ended', 'outcome') and c.child_id = r.other),
+  shown as (
+    update instance i set rev = i.rev + 1, effective_state = r.state,
+      effective_state_type = r.state_type, effective_state_sub_type = r.state_sub_type
+    from relatives r
+    where r.what = 'shows' and i.id = r.other and i.open_child = r.waits_for)`;
 
 const ids = "select id from done";
 
@@ -158,6 +198,25 @@ const statements = {
   insertLean: { name: "insert-runs", text: `${inserted}, ${records} ${ids}` },
   insertFull: { name: "insert-runs-full", text: `${inserted}, ${records}, ${work} ${ids}` },
 };
+
+/**
+ * A child's write changes its parent's row after its own; two such batches may wait for each other.
+ * The server ends one of them, which has written nothing then.
+ */
+async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === mostAttempts || !isDeadlock(error)) throw error;
+    }
+  }
+}
+
+const mostAttempts = 5;
+
+const isDeadlock = (error: unknown) =>
+  error instanceof Error && (error.cause as { code?: unknown } | undefined)?.code === "40P01";
 
 export interface RunWriter {
   start(write: RunWrite): Promise<StartResult>;
@@ -183,11 +242,13 @@ export function createRunWriter(
         checkpointRows(sorted),
         outcomeRows(sorted),
         closingRows(sorted),
+        relativeRows(sorted),
+        correlationRows(sorted),
       );
     }
     const form = isNew ? "insert" : "update";
     const statement = statements[`${form}${lean ? "Lean" : "Full"}`];
-    const rows = await queries.query<{ id: string }>(statement, values);
+    const rows = await withoutDeadlock(() => queries.query<{ id: string }>(statement, values));
     const done = new Set(rows.map((row) => row.id));
     return writes.map((write) => done.has(write.instance.id));
   };
@@ -196,7 +257,8 @@ export function createRunWriter(
     createGather({
       lanes: options.lanes,
       largest: 64,
-      keyOf: (write) => write.instance.id,
+      // A row is changed once per statement: those who are shown something count as changed too.
+      keysOf: ({ instance, showsTo = [] }) => [instance.id, ...showsTo],
       one: async (write) =>
         !isNew && isLean(write) && fitsOneRow(write)
           ? writeOneRun(queries, write)
@@ -218,5 +280,11 @@ const isLean = (write: RunWrite) =>
   write.removeJob === undefined &&
   write.endsOthers === undefined &&
   write.checkpoint === undefined &&
-  write.incident === undefined &&
+  (write.incidents ?? []).length === 0 &&
+  write.resolvesIncidents === undefined &&
+  write.childChanged !== true &&
+  (write.addCorrelations ?? []).length === 0 &&
+  (write.endedChildren ?? []).length === 0 &&
+  write.ownOutcome === undefined &&
+  (write.showsTo ?? []).length === 0 &&
   write.instance.status !== "C";

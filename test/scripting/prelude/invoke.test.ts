@@ -75,6 +75,7 @@ describe("every handler kind", () => {
     ["subprocess.input", [{ n: 1 }]],
     ["notification.channel", ["sms", { n: 1 }]],
     ["notification.state", [{ n: 1 }]],
+    ["notification.output", [{ n: 1 }]],
     ["event", [{ n: 1 }]],
     ["fanOut.items", [{ n: 1 }]],
     ["fanOut.itemInput", ["HttpTask", { n: 1 }, "2"]],
@@ -208,6 +209,7 @@ describe("every handler kind", () => {
       ],
       [undefined, { metadata: {}, operation: "create" }],
     ],
+    "notification.output": [[{ Data: { a: 1 } }, { ...empty, data: { a: 1 } }]],
     event: [
       [
         new EventMappingResult({ InstanceKey: "k", Body: { a: 1 } }),
@@ -368,7 +370,12 @@ describe("where handlers are found", () => {
     );
   });
 
-  test.each(["fanOut.items", "fanOut.output"] as const)("%s may be missing", async (kind) => {
+  test.each([
+    "fanOut.items",
+    "fanOut.output",
+    "notification.state",
+    "notification.output",
+  ] as const)("%s may be missing", async (kind) => {
     expect(await ask({ ItemInputHandler: () => ({}) }, kind)).toEqual({ value: null });
   });
 

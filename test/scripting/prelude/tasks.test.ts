@@ -130,6 +130,10 @@ test.each<[string, string, unknown[], Record<string, unknown>]>([
   ["17", "SetValue", [{ A: 1 }], { value: { A: 1 } }],
   ["17", "SetValue", [null], {}],
   ["17", "SetTtlInSeconds", [60], { ttlInSeconds: 60 }],
+  ["17", "SetETag", ["7"], { etag: "7" }],
+  ["17", "SetConcurrency", ["FirstWrite"], { concurrency: "FirstWrite" }],
+  ["17", "SetConsistency", ["Strong"], { consistency: "Strong" }],
+  ["17", "SetQuery", [{ filter: { EQ: { a: 1 } } }], { query: { filter: { EQ: { a: 1 } } } }],
   ["17", "SetMetadata", [{ a: "b" }], { metadata: { a: "b" } }],
   ["18", "SetCacheKey", ["k"], { key: "k" }],
   ["18", "SetStoreName", ["s"], { storeName: "s" }],
@@ -148,6 +152,8 @@ test.each<[string, string, unknown[], Record<string, unknown>]>([
 
 /** Type, property, its default. */
 test.each<[string, string, unknown]>([
+  ["1", "Method", "GET"],
+  ["3", "HttpVerb", "GET"],
   ["6", "Method", "GET"],
   ["6", "TimeoutSeconds", 30],
   ["6", "ValidateSSL", true],

@@ -61,7 +61,7 @@ export class DaprServiceTask extends TaskWithHeaders {
     return read(this, "methodName", "");
   }
   get HttpVerb(): string {
-    return read(this, "httpVerb", "");
+    return read(this, "httpVerb", "GET");
   }
   get Body(): Dynamic {
     return read<Dynamic>(this, "body", null);

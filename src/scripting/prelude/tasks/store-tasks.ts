@@ -62,6 +62,21 @@ export class StateStoreTask extends WorkflowTask {
   SetMetadata(metadata: Readonly<Record<string, string | null>> | null): void {
     writeJson(this, "metadata", metadata);
   }
+  /** The etag of an earlier `get`: without it there is nothing to compare a write with. */
+  SetETag(etag: string | null | undefined): void {
+    write(this, "etag", etag);
+  }
+  /** FirstWrite or LastWrite. */
+  SetConcurrency(concurrency: string | null | undefined): void {
+    write(this, "concurrency", concurrency);
+  }
+  /** Eventual or Strong. */
+  SetConsistency(consistency: string | null | undefined): void {
+    write(this, "consistency", consistency);
+  }
+  SetQuery(query: unknown): void {
+    writeJson(this, "query", query);
+  }
 }
 
 /** Task type 18: the cached answer of another task. */

@@ -1,11 +1,13 @@
 import type { Instance } from "../engine/instance.ts";
-import { etagOf } from "./etag.ts";
+import { etagOf } from "./etag-of.ts";
+import type { Sight } from "./sight.ts";
 
 /**
  * Everything a reader sees of an instance that can change. The data are named by their own tag; the
- * row's rev is not used, because it also rises with writes that nobody can see.
+ * row's rev is not used, because it also rises with writes that nobody can see. Two callers who see
+ * different parts of the data have different tags.
  */
-export const instanceEtag = (instance: Instance): string => {
+export const instanceEtag = (instance: Instance, sight: Sight): string => {
   const { current, effective, modifiedBy } = instance;
   return etagOf(
     instance.id,
@@ -24,6 +26,7 @@ export const instanceEtag = (instance: Instance): string => {
     instance.completedAt?.getTime(),
     instance.incidentCount,
     String(instance.hasActiveIncident),
+    sight.tag,
     ...instance.tags,
   );
 };

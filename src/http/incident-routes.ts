@@ -1,0 +1,167 @@
+import { isComponentKind } from "../engine/component-kind.ts";
+import type { Instance } from "../engine/instance.ts";
+import { problems } from "../engine/problems.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Incident } from "../runtime/instances.ts";
+import type { HttpServer } from "./create-server.ts";
+import { readInstanceRequest } from "./instance-request.ts";
+import { Type } from "./schema.ts";
+import { viewerOf } from "./viewer.ts";
+
+const InstancePath = Type.Object({
+  domain: Type.String(),
+  workflow: Type.String(),
+  instance: Type.String({ description: "id or business key" }),
+});
+
+const IncidentDetail = Type.Object(
+  {
+    id: Type.String(),
+    createdAt: Type.String(),
+    state: Type.String(),
+    transition: Type.String(),
+    task: Type.Optional(Type.String()),
+    message: Type.String(),
+    errorCode: Type.Optional(Type.String()),
+    errorLayer: Type.Optional(Type.String()),
+    statusCode: Type.Optional(Type.Integer()),
+    boundaryAction: Type.Optional(Type.String()),
+    boundaryLevel: Type.Optional(Type.String()),
+    traceId: Type.Optional(Type.String()),
+    isResolved: Type.Boolean(),
+    resolvedAt: Type.Optional(Type.String()),
+    retryCount: Type.Integer(),
+  },
+  { $id: "IncidentDetail" },
+);
+
+const IncidentPage = Type.Object({
+  hasActiveIncident: Type.Boolean(),
+  items: Type.Array(Type.Ref("IncidentDetail")),
+  page: Type.Integer(),
+  pageSize: Type.Integer(),
+  hasNext: Type.Boolean(),
+});
+
+const RetryInstanceOutput = Type.Object(
+  {
+    id: Type.String(),
+    status: Type.String({ description: "A, B, C or F" }),
+    retriedTransitionId: Type.String(),
+  },
+  { $id: "RetryInstanceOutput" },
+);
+
+const instancePath = "/api/v1/:domain/workflows/:workflow/instances/:instance";
+const tags = ["incidents"];
+const largestPage = 100;
+
+/** What went wrong with an instance, and going on after it. */
+export function addIncidentRoutes(app: HttpServer, runtime: () => Runtime): void {
+  app.addSchema(IncidentDetail);
+  app.addSchema(RetryInstanceOutput);
+
+  const find = async ({
+    domain,
+    workflow,
+    instance: reference,
+  }: Record<"domain" | "workflow" | "instance", string>): Promise<Instance> => {
+    const { instances, refuseUnknownWorkflow } = runtime();
+    const found = await instances.find({ domain, flow: workflow, reference });
+    if (found !== undefined) return found;
+    if (!isComponentKind(workflow)) await refuseUnknownWorkflow(domain, workflow);
+    throw problems.instanceNotFound({ domain, workflow, instance: reference });
+  };
+
+  app.get(
+    `${instancePath}/incidents`,
+    {
+      schema: {
+        summary: "Incidents of an instance, newest first",
+        tags,
+        params: InstancePath,
+        querystring: Type.Object({
+          page: Type.Optional(Type.Integer({ minimum: 1, default: 1 })),
+          pageSize: Type.Optional(
+            Type.Integer({ minimum: 1, default: 20, description: "at most 100" }),
+          ),
+        }),
+        response: { 200: IncidentPage },
+      },
+    },
+    async (request) => {
+      const { instances } = runtime();
+      const instance = await find(request.params);
+      await instances.refuseQuery(instance, viewerOf(request));
+      const { page = 1 } = request.query;
+      // Larger pages than the largest are the largest, as clients of the public system expect.
+      const pageSize = Math.min(request.query.pageSize ?? 20, largestPage);
+      // One more than a page tells whether there is another.
+      const found = await instances.incidents.list(
+        instance.id,
+        (page - 1) * pageSize,
+        pageSize + 1,
+      );
+      const { hasActiveIncident } = instance;
+      const items = found.slice(0, pageSize).map(toDetail);
+      return { hasActiveIncident, items, page, pageSize, hasNext: found.length > pageSize };
+    },
+  );
+
+  app.get(
+    `${instancePath}/incidents/active`,
+    {
+      schema: {
+        summary: "The newest incident that is not resolved",
+        tags,
+        params: InstancePath,
+        response: { 200: Type.Ref("IncidentDetail") },
+      },
+    },
+    async (request) => {
+      const { instances } = runtime();
+      const instance = await find(request.params);
+      await instances.refuseQuery(instance, viewerOf(request));
+      const incident = await instances.incidents.active(instance.id);
+      if (incident === undefined) throw problems.noOpenIncident({ instance: instance.id });
+      return toDetail(incident);
+    },
+  );
+
+  app.post(
+    `${instancePath}/retry`,
+    {
+      config: { checksBodyItself: true, formBody: "envelope" },
+      schema: {
+        summary: "Go on with a faulted instance from where it failed",
+        tags,
+        params: InstancePath,
+        querystring: Type.Object({ sync: Type.Optional(Type.Boolean({ default: false })) }),
+        body: Type.Ref("TransitionDataInput"),
+        response: { 200: Type.Ref("RetryInstanceOutput") },
+      },
+    },
+    async (request) => {
+      const { domain, workflow, instance } = request.params;
+      const { sync = false } = request.query;
+      // Always the envelope, whatever the body looks like.
+      const asked = readInstanceRequest(request, "transition", "standard");
+      const retried = await runtime().instances.retry({
+        ...asked,
+        domain,
+        workflow,
+        instance,
+        sync,
+      });
+      const { id, status } = retried.instance;
+      return { id, status, retriedTransitionId: retried.retriedTransitionId };
+    },
+  );
+}
+
+const toDetail = ({ resolvedAt, createdAt, ...incident }: Incident) => ({
+  ...incident,
+  createdAt: createdAt.toISOString(),
+  isResolved: resolvedAt !== undefined,
+  ...(resolvedAt === undefined ? {} : { resolvedAt: resolvedAt.toISOString() }),
+});

@@ -1,0 +1,224 @@
+/**
+ * Goes on with a faulted instance from where its run stood: what the journal has is not repeated.
+ * What failed because its subflow did is retried in the subflow, which then resumes its parent.
+ */
+import {
+  isJsonObject,
+  parseJson,
+  stringifyJson,
+  type JsonObject,
+  type JsonValue,
+} from "../engine/exact-json.ts";
+import type { Instance } from "../engine/instance.ts";
+import { JobType } from "../engine/job-name.ts";
+import { PayloadRejected } from "../engine/payload-rejected.ts";
+import { problems } from "../engine/problems.ts";
+import { errorsInMerge } from "../engine/transition/advance.ts";
+import { findTransition, type QueuedRun } from "../engine/transition/checkpoint.ts";
+import type { HopKind } from "../engine/transition/run.ts";
+import { nothingElse, type JobToAdd } from "../storage/instance-store.ts";
+import type { Job } from "../storage/job-store.ts";
+import type { TransitionRequest } from "./change-instance.ts";
+import { checkRoles } from "./check-roles.ts";
+import type { InstancePorts } from "./instances.ts";
+import { loadProgram } from "./load-program.ts";
+
+export type RetryRequest = Omit<TransitionRequest, "transitionKey" | "idempotencyKey">;
+
+export interface Retried {
+  /** As the retry left it; Busy when it is only accepted. */
+  instance: Instance;
+  /** The record that goes on; the nil UUID where there is none. */
+  retriedTransitionId: string;
+}
+
+const nil = "00000000-0000-0000-0000-000000000000";
+
+export async function retryInstance(ports: InstancePorts, request: RetryRequest): Promise<Retried> {
+  for (;;) {
+    const retried = await attempt(ports, request);
+    if (retried !== "again") return retried;
+  }
+}
+
+/** `again`: the instance was changed between read and write. */
+async function attempt(ports: InstancePorts, request: RetryRequest): Promise<Retried | "again"> {
+  const { domain, workflow: flow } = request;
+  const instance = await ports.store.find({ domain, flow, reference: request.instance });
+  if (instance === undefined) {
+    await loadProgram(ports.catalogue, { domain, workflow: flow, version: undefined });
+    throw problems.instanceNotFoundToChange({ domain, workflow: flow, instance: request.instance });
+  }
+  const child = await childOf(ports, instance);
+  if (child?.status === "F") {
+    const { domain: childDomain, flow: workflow, id } = child;
+    return retryInstance(ports, { ...request, domain: childDomain, workflow, instance: id });
+  }
+  const { id, status } = instance;
+  if (status !== "F") throw problems.notFaulted({ instance: id, status });
+  const resume = await ports.incidents.resumeOf(id);
+  if (resume === undefined) throw problems.nothingToRetry({ instance: id });
+  const queued = parseJson(resume) as unknown as QueuedRun & { childStart?: JsonObject };
+  if (queued.childStart !== undefined)
+    return startAgain(ports, instance, queued.childStart, request);
+  return goOn(ports, instance, queued, request);
+}
+
+const childOf = async ({ store }: InstancePorts, { openChild }: Instance) =>
+  openChild === undefined ? undefined : store.find({ ...openChild, reference: openChild.id });
+
+async function goOn(
+  ports: InstancePorts,
+  instance: Instance,
+  queued: QueuedRun,
+  request: RetryRequest,
+): Promise<Retried | "again"> {
+  const { payload } = request;
+  const attributes = dataOf(request);
+  await checkData(ports, instance, queued, request);
+  await unfaultAncestors(ports, instance);
+  const { checkpoint } = queued;
+  const from = textIn(checkpoint, "from") ?? instance.current.key;
+  const transitionKey = textIn(checkpoint, "transitionKey") ?? queued.request.transitionKey;
+  const job: Omit<Job, "id" | "attempts"> = {
+    type: JobType.transition,
+    instanceId: instance.id,
+    domain: instance.domain,
+    flow: instance.flow,
+    sourceState: from,
+    transitionKey,
+    payload: stringifyJson({
+      ...queued,
+      traceId: request.traceId,
+      retry: (queued.retry ?? 0) + 1,
+      retryData: attributes,
+    }),
+  };
+  const isRecorded = checkpoint?.["kind"] !== "resume";
+  const retriedTransitionId = isRecorded ? (textIn(checkpoint, "recordId") ?? nil) : nil;
+  const stage = payload.stage?.trim() ? payload.stage : instance.stage;
+  const tags = [...new Set([...instance.tags, ...payload.tags])];
+  const busy = unfaulted({ ...instance, stage, tags }, ports);
+  return queue(ports, instance, busy, job, request, retriedTransitionId);
+}
+
+/** The child could not be started: it is started anew, with what it was meant to start with. */
+function startAgain(
+  ports: InstancePorts,
+  instance: Instance,
+  childStart: JsonObject,
+  request: RetryRequest,
+): Promise<Retried | "again"> {
+  const plan = childStart["plan"] as JsonObject;
+  const job: Omit<Job, "id" | "attempts"> = {
+    type: JobType.subflowStart,
+    instanceId: plan["id"] as string,
+    domain: plan["domain"] as string,
+    flow: plan["flow"] as string,
+    sourceState: undefined,
+    transitionKey: undefined,
+    payload: stringifyJson(childStart),
+  };
+  return queue(ports, instance, unfaulted(instance, ports), job, request, nil);
+}
+
+/** Status, incidents and job are one write: of two retries exactly one gets through. */
+async function queue(
+  ports: InstancePorts,
+  instance: Instance,
+  busy: Instance,
+  given: Omit<Job, "id" | "attempts">,
+  { sync }: RetryRequest,
+  retriedTransitionId: string,
+): Promise<Retried | "again"> {
+  const job: Job = { ...given, id: ports.tools.uuid(), attempts: 1 };
+  const row: JobToAdd = { ...job, owner: ports.nodeId };
+  ports.held.hold(job.id);
+  ports.faultPoint("before-retry-write");
+  const isWritten = await ports.store
+    .write({
+      ...nothingElse,
+      instance: busy,
+      resolvesIncidents: "retried",
+      ownOutcome: instance.origin === undefined ? undefined : "none",
+      addJobs: [row],
+    })
+    .catch((error: unknown) => {
+      ports.held.letGo(job.id);
+      throw error;
+    });
+  if (!isWritten) {
+    ports.held.letGo(job.id);
+    return "again";
+  }
+  ports.faultPoint("after-retry-write");
+  const following = ports.jobs.follow([job]);
+  if (!sync) {
+    // Done in any case; nobody waits for it.
+    following.catch(() => {});
+    return { instance: { ...busy, rev: busy.rev + 1 }, retriedTransitionId };
+  }
+  await following;
+  const { domain, flow, id: reference } = instance;
+  return {
+    instance: (await ports.store.find({ domain, flow, reference })) ?? busy,
+    retriedTransitionId,
+  };
+}
+
+const unfaulted = (instance: Instance, { tools }: InstancePorts): Instance => ({
+  ...instance,
+  status: "B",
+  hasActiveIncident: false,
+  modifiedAt: tools.now(),
+});
+
+/** Those who faulted because this one did wait for it again. */
+async function unfaultAncestors(ports: InstancePorts, child: Instance): Promise<void> {
+  let below = child;
+  while (below.origin?.type === "S") {
+    const { id: reference, domain, flow } = below.origin.parent;
+    const parent = await ports.store.find({ domain, flow, reference });
+    if (parent?.status !== "F" || parent.openChild?.id !== below.id) return;
+    const isWritten = await ports.store.write({
+      ...nothingElse,
+      instance: unfaulted(parent, ports),
+      resolvesIncidents: "retried",
+      ownOutcome: parent.origin === undefined ? undefined : "none",
+    });
+    if (isWritten) below = parent;
+  }
+}
+
+/** Who adds data needs what the transition itself needs; a bare retry repeats what was allowed. */
+async function checkData(
+  ports: InstancePorts,
+  instance: Instance,
+  { request: queued, checkpoint }: QueuedRun,
+  request: RetryRequest,
+): Promise<void> {
+  const attributes = dataOf(request);
+  if (attributes === undefined) return;
+  const { domain, flow: workflow, flowVersion: version } = instance;
+  const program = await loadProgram(ports.catalogue, { domain, workflow, version });
+  const place = {
+    kind: (textIn(checkpoint, "kind") ?? queued.kind) as HopKind,
+    transitionKey: textIn(checkpoint, "transitionKey") ?? queued.transitionKey,
+    from: textIn(checkpoint, "from") ?? instance.current.key,
+  };
+  const transition = findTransition(program.workflow, place);
+  await checkRoles(ports, transition, instance, request);
+  const errors = errorsInMerge(program, instance, attributes);
+  if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
+}
+
+/** An empty envelope brings nothing. */
+function dataOf({ payload: { attributes } }: RetryRequest): JsonValue | undefined {
+  const isEmpty = isJsonObject(attributes) && Object.keys(attributes).length === 0;
+  return isEmpty ? undefined : attributes;
+}
+
+function textIn(value: JsonObject | undefined, name: string): string | undefined {
+  const member = isJsonObject(value) ? value[name] : undefined;
+  return typeof member === "string" ? member : undefined;
+}

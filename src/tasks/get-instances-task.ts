@@ -1,0 +1,34 @@
+/** Task type 15: a page of instances. */
+import { isPresent } from "../engine/definition/json.ts";
+import { type JsonValue, stringifyJson } from "../engine/exact-json.ts";
+import { callFlow, leavesDomain } from "./flow-call.ts";
+import type { MappedTaskType, TaskConfig } from "./task-type.ts";
+
+const name = "GetInstances";
+
+export const getInstancesTask: MappedTaskType = {
+  code: "15",
+  name,
+  stamp: "getinstances",
+  isEffectful: leavesDomain,
+  async invoke(ports, call) {
+    const query = queryOf(call.config);
+    return callFlow(ports, call, { name }, (flow) => ports.flows.listInstances({ ...flow, query }));
+  },
+};
+
+function queryOf({ page, pageSize, sort, filter }: TaskConfig): Record<string, string> {
+  const given = { page, pageSize, sort, filter: filterIn(filter) };
+  const texts = Object.entries(given).flatMap(([member, value]): [string, string][] => {
+    const text = isPresent(value) ? asQueryText(value as JsonValue) : "";
+    return text === "" ? [] : [[member, text]];
+  });
+  return Object.fromEntries(texts);
+}
+
+/** A text, a list whose first item is the filter, or the filter itself. */
+const filterIn = (filter: unknown): unknown =>
+  Array.isArray(filter) ? filter.find((item) => isPresent(item) && item !== "") : filter;
+
+const asQueryText = (value: JsonValue): string =>
+  typeof value === "string" ? value.trim() : stringifyJson(value);
