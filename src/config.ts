@@ -243,6 +243,11 @@ export const settings = {
     max: 300,
     about: "how far the clocks of issuer and service may differ",
   }),
+  "Auth.Jwt.PeersWithoutToken": list({
+    default: [],
+    form: peer,
+    about: "peers that need no token and whose identity headers are believed: other runtimes, say",
+  }),
   "Auth.Jwt.MaxTokenBytes": integer({
     default: 16_384,
     min: 1024,
@@ -252,6 +257,10 @@ export const settings = {
   "Authorization.EnforceQueryRoles": boolean({
     default: true,
     about: "refuse reads that 'queryRoles' do not allow; false = a gateway does it",
+  }),
+  "Authorization.EnforceFunctionRoles": boolean({
+    default: true,
+    about: "refuse a function whose roles the caller lacks; false = a gateway does it",
   }),
   "Instances.StartOnExistingKey": choiceSetting(["conflict", "returnExisting"], {
     default: "conflict",
@@ -291,6 +300,29 @@ export const settings = {
     default: ["loopback", "private"],
     form: peer,
     about: "peers whose identity headers are believed: addresses, CIDR ranges, loopback, private",
+  }),
+  "Live.MaxWaiters": integer({
+    default: 10_000,
+    min: 0,
+    about: "most requests of this node that are held open until an instance changes",
+  }),
+  "Live.PollSeconds": integer({
+    default: 5,
+    min: 1,
+    max: 300,
+    about: "how often held requests are compared with the database, should a notification be lost",
+  }),
+  "Live.HeartbeatSeconds": integer({
+    default: 15,
+    min: 1,
+    max: 300,
+    about: "how often an event stream says that it is still there",
+  }),
+  "Live.StreamMinutes": integer({
+    default: 60,
+    min: 1,
+    max: 1440,
+    about: "longest life of one event stream; then its client connects, and is checked, again",
   }),
   "Log.Level": choiceSetting(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
     default: "info",

@@ -20,7 +20,8 @@ import { createRuntimeServer } from "./http/runtime-server.ts";
 import { createIds } from "./ids.ts";
 import type { Log } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
-import { publishSample, type Sample } from "./publish-sample.ts";
+import { bindSampleChannels, publishSample, type Sample } from "./publish-sample.ts";
+import { startSamplePartners, type SamplePartners } from "./sample-partners.ts";
 import { openNotifications } from "./notifications/open-notifications.ts";
 import type { Notifications } from "./notifications/sender.ts";
 import type { HttpClient } from "./outgoing/http-client.ts";
@@ -122,6 +123,11 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
             domain: config["Runtime.Domain"],
             requireFlowVersion: config["Publish.RequireFlowVersion"],
             schemas,
+            live: {
+              maxWaiters: config["Live.MaxWaiters"],
+              heartbeatMs: config["Live.HeartbeatSeconds"] * 1000,
+              longestMs: config["Live.StreamMinutes"] * 60_000,
+            },
           }),
           config["Server.Port"],
           "runtime API (MILLRACE_PORT)",
@@ -151,6 +157,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
     log.info({ serverVersion, applied }, "DatabaseReady");
     const database = openPool(databaseUrl, config, log);
     undo.push(() => database.close());
+    const partners = wantsSample(config, embedded) ? await openPartners(undo) : undefined;
     const outside = openOutside(config, log, database, embedded, undo);
     const opened = await whenAnswered(() =>
       openRuntime({
@@ -179,9 +186,11 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         claimsJobs: roles.has("worker"),
         enforceRoles: config["Authorization.EnforceTransitionRoles"],
         enforceQueryRoles: config["Authorization.EnforceQueryRoles"],
+        enforceFunctionRoles: config["Authorization.EnforceFunctionRoles"],
         startOnExistingKey: config["Instances.StartOnExistingKey"],
+        lookForChangesMs: config["Live.PollSeconds"] * 1000,
         faultPoint: options.faultPoint,
-        scripting: scriptingFrom(config, log),
+        scripting: scriptingFrom(config, log, partners),
         tasks: options.tasks,
         taskPorts: outside,
         scripts: options.scripts,
@@ -199,9 +208,8 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
       });
     }
 
-    const sample = wantsSample(config, embedded)
-      ? await whenAnswered(() => publishSample(opened, log))
-      : undefined;
+    const sample =
+      partners === undefined ? undefined : await whenAnswered(() => publishSample(opened, log));
     return { runtimeUrl, deployUrl, databaseUrl, sample, stop };
   } catch (error) {
     await stop().catch((err: unknown) => log.error({ err }, "StopFailed"));
@@ -252,7 +260,7 @@ async function tokensFrom(
   undo: Step[],
 ): Promise<TokenOptions | undefined> {
   if (identity.mode !== "jwt") return undefined;
-  const { keys, rules, allowAnonymous } = identity;
+  const { keys, rules, allowAnonymous, peersWithout } = identity;
   // Not before: without tokens nobody needs what checks them.
   const [{ createKeySet }, { createTokenCheck }] = await Promise.all([
     import("./http/key-set.ts"),
@@ -263,7 +271,7 @@ async function tokensFrom(
     now: () => performance.now(),
     onTrouble: (event, err) => log.error({ err }, event),
   });
-  return { check: createTokenCheck(rules, findKey), allowAnonymous };
+  return { check: createTokenCheck(rules, findKey), allowAnonymous, peersWithout };
 }
 
 function openKeySet(url: string, undo: Step[]): () => Promise<string> {
@@ -302,7 +310,7 @@ function openOutside(
     http,
     dapr,
     stateStores,
-    notifications: notificationsFrom(config, log, http, dapr),
+    notifications: notificationsFrom(config, log, embedded, http, dapr),
     remoteFlows: remoteFlows(http, addressesFrom(config["Domains.Addresses"])),
     invocationTimeoutMs,
   };
@@ -320,11 +328,13 @@ const addressesFrom = (entries: readonly string[]): ReadonlyMap<string, string> 
 function notificationsFrom(
   config: Config,
   log: Log,
+  embedded: boolean,
   http: HttpClient,
   dapr: DaprSidecar | undefined,
 ): Notifications {
+  const channels = config["Notification.Channels"];
   return openNotifications({
-    channels: config["Notification.Channels"],
+    channels: wantsSample(config, embedded) ? bindSampleChannels(channels) : channels,
     smtp: {
       url: config["Notification.Smtp.Url"],
       from: config["Notification.Smtp.From"],
@@ -346,13 +356,18 @@ function egressFrom(config: Config, embedded: boolean): readonly string[] {
 }
 
 /** Scripts read settings by the public system's `:` paths, and of the environment what is allowed. */
-function scriptingFrom(config: Config, log: Log): ScriptOptions {
+function scriptingFrom(
+  config: Config,
+  log: Log,
+  partners: SamplePartners | undefined,
+): ScriptOptions {
   const allowed = config["Scripting.Environment"].flatMap((name): [string, string][] => {
     const value = process.env[name];
     return value === undefined ? [] : [[name.replaceAll("__", ":"), value]];
   });
+  const ofSample = partners === undefined ? {} : { "Partners:Url": partners.url };
   return {
-    config: Object.fromEntries(allowed),
+    config: { ...ofSample, ...Object.fromEntries(allowed) },
     secrets: secretsFrom(config["Scripting.Secrets"]),
     limits: {
       timeMs: config["Scripting.TimeoutMs"],
@@ -499,6 +514,12 @@ function reasonOf(cause: unknown): string {
 }
 
 /** A runtime that serves one domain refuses all others, the sample's too. */
+async function openPartners(undo: Step[]): Promise<SamplePartners> {
+  const partners = await startSamplePartners();
+  undo.push(() => partners.close());
+  return partners;
+}
+
 function wantsSample(config: Config, embedded: boolean): boolean {
   const wanted = config["Runtime.Samples"];
   return wanted === "on" || (wanted === "auto" && embedded && config["Runtime.Domain"] === "");

@@ -4,6 +4,7 @@ import { readComponentFiles, readPackageConfig } from "./deploy/package-folder.t
 import { Problem } from "./engine/problem.ts";
 import { problems } from "./engine/problems.ts";
 import type { Log } from "./log.ts";
+import { anyChannel, readChannelBindings } from "./notifications/channel-bindings.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 
 export interface Sample {
@@ -36,3 +37,10 @@ export async function publishSample(runtime: Runtime, log: Log): Promise<Sample>
 
 const isAlreadyPublished = (error: unknown) =>
   error instanceof Problem && error.code === problems.versionAlreadyPublished.row.code;
+
+/** The channels that the sample writes to go to the log, as long as nobody says otherwise. */
+export function bindSampleChannels(configured: readonly string[]): readonly string[] {
+  const bound = readChannelBindings(configured).map(({ channel }) => channel);
+  const isBound = bound.includes("email") || bound.includes(anyChannel);
+  return isBound ? configured : [...configured, "email=log"];
+}

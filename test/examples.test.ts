@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readComponentFiles, readPackageConfig } from "../src/deploy/package-folder.ts";
-import { instancesOf } from "./support/instances-of.ts";
+import { eventually } from "./support/eventually.ts";
+import { codeOf, instancesOf, type InstanceBody } from "./support/instances-of.ts";
 import { publishPath, startRuntime, startRuntimeForFile } from "./support/start-runtime.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -80,15 +81,25 @@ function complaintsOf(config: string): string {
 }
 
 describe("the loans", async () => {
-  const app = await startRuntimeForFile({ settings: { "Runtime.Samples": "on" } });
+  const app = await startRuntimeForFile({
+    settings: { "Runtime.Samples": "on", "Egress.Allow": ["loopback"] },
+    roles: ["api", "worker"],
+  });
   const loans = instancesOf(app, "loan-application", "loans");
-  const apply = (amount: number) =>
-    loans.begin({ attributes: { amount, currency: "try", applicant: { name: " Ada " } } });
+  const clerk = { headers: { role: "backoffice", act_sub: "clerk-7" } };
+  const customer = { headers: { role: "customer", act_sub: "ada" } };
+
+  const apply = (amount: number, applicant: object = { name: " Ada " }, more: object = {}) =>
+    loans.begin({ attributes: { amount, currency: "try", applicant, ...more } });
+  const submit = (id: string, termMonths = 24) =>
+    loans.send(id, "submit", { attributes: { termMonths } });
+  /** As the back office sees it, which sees everything. */
+  const read = async (id: string) => (await loans.get(id, clerk)).body as InstanceBody;
 
   test("an application is stored as its start mapping makes it", async () => {
     const id = await apply(5000.005);
 
-    expect((await loans.read(id)).attributes).toEqual({
+    expect((await read(id)).attributes).toEqual({
       amount: 5000.01,
       currency: "TRY",
       applicant: { name: "Ada" },
@@ -102,12 +113,14 @@ describe("the loans", async () => {
   ])("%i for %i months is scored and goes to %s", async (amount, termMonths, state, by) => {
     const id = await apply(amount);
 
-    await loans.send(id, "submit", { attributes: { termMonths } });
+    await submit(id, termMonths);
 
-    const { metadata, attributes } = await loans.read(id);
+    const { metadata, attributes } = await read(id);
     expect(metadata.currentState).toBe(state);
     expect((await loans.history(id)).at(-1)).toMatchObject({ transitionKey: by });
     expect(attributes).toMatchObject({
+      identity: { isConfirmed: true, confirmedBy: "registry", personNumber: "P-1815" },
+      rating: 1000,
       score: expect.any(Number) as number,
       offer: { termMonths },
     });
@@ -115,16 +128,166 @@ describe("the loans", async () => {
 
   test("a decision is recorded with who made it", async () => {
     const id = await apply(5000);
-    await loans.send(id, "submit");
-    expect((await loans.read(id)).metadata.stage).toBe("scored");
+    await submit(id);
+    expect((await read(id)).metadata.stage).toBe("scored");
 
-    const reason = { attributes: { decision: { reason: "no" } } };
-    await loans.send(id, "reject", reason, { headers: { act_sub: "clerk-7" } });
+    await loans.send(id, "reject", { attributes: { decision: { reason: "no" } } }, clerk);
 
-    expect(await loans.read(id)).toMatchObject({
+    expect(await read(id)).toMatchObject({
       metadata: { status: "C", stage: "decided" },
       attributes: { decision: { outcome: "rejected", by: "clerk-7", reason: "no" } },
     });
+  });
+
+  test.each([
+    [{ name: "Ada", email: "ada@example.com" }, ["email", "state"]],
+    [{ name: "Ada" }, ["state"]],
+  ])("the applicant %o is told the decision by %j", async (applicant, channels) => {
+    const id = await apply(1000, applicant);
+
+    await submit(id);
+
+    const { told } = (await read(id)).attributes as { told: string[] };
+    expect(told.toSorted()).toEqual(channels);
+  });
+
+  test("somebody the registry does not know waits for a person, who answers through the application", async () => {
+    const id = await apply(1000, { name: "Hedy" });
+
+    expect(await submit(id)).toMatchObject({ status: 200, body: { status: "B" } });
+    expect((await read(id)).metadata).toMatchObject({
+      currentState: "identity",
+      effectiveState: "unknown",
+    });
+
+    expect(codeOf(await loans.send(id, "confirm", {}, customer))).toMatch(/^403 /);
+    await loans.send(id, "confirm", {}, clerk);
+
+    expect(await read(id)).toMatchObject({
+      metadata: { currentState: "approved", status: "C" },
+      attributes: { identity: { isConfirmed: true, confirmedBy: "clerk-7" }, rating: 600 },
+    });
+  });
+
+  test("an application of somebody nobody vouches for is rejected", async () => {
+    const id = await apply(1000, { name: "Trudy" });
+    await submit(id);
+
+    await loans.send(id, "refuse", {}, clerk);
+
+    expect((await read(id)).metadata).toMatchObject({ currentState: "rejected", status: "C" });
+  });
+
+  test("a busy bureau is asked again, and its rating is kept for the next time", async () => {
+    const first = await apply(3000, { name: "Grace" });
+    const second = await apply(3000, { name: "Grace" });
+
+    await submit(first);
+    await submit(second);
+
+    expect(await read(first)).toMatchObject({
+      metadata: { currentState: "approved", incident: { hasActiveIncident: false } },
+      attributes: { rating: 950 },
+    });
+    const keys = async (id: string) =>
+      (await loans.history(id)).map(({ transitionKey }) => transitionKey);
+    expect(await keys(first)).toContain("ask-for-rating");
+    expect(await keys(second)).toContain("use-known-rating");
+  });
+
+  test("a bureau that stays busy takes the offer back, and a person decides", async () => {
+    const id = await apply(3000, { name: "Charles" });
+
+    await submit(id);
+
+    expect(await read(id)).toMatchObject({
+      metadata: { currentState: "review", status: "A", stage: "without rating" },
+      attributes: { offer: { termMonths: 24, isTakenBack: true } },
+    });
+    expect((await app.get(`${loans.path}/${id}/incidents`)).body).toMatchObject({
+      hasActiveIncident: false,
+      items: [{ task: "ask-bureau", statusCode: 503, boundaryAction: "Rollback", retryCount: 2 }],
+    });
+  });
+
+  test("a bureau that refuses faults the application, and a retry with what was missing goes on", async () => {
+    const id = await apply(3000, { name: "Alan" });
+
+    expect(await submit(id)).toMatchObject({ status: 200, body: { status: "F" } });
+    expect((await app.get(`${loans.path}/${id}/incidents/active`)).body).toMatchObject({
+      state: "rating",
+      transition: "ask-for-rating",
+      task: "ask-bureau",
+      statusCode: 409,
+    });
+
+    const again = await app.post(`${loans.path}/${id}/retry?sync=true`, {
+      attributes: { applicant: { birthYear: 1912 } },
+    });
+
+    expect(again).toMatchObject({ status: 200, body: { status: "C" } });
+    expect(await read(id)).toMatchObject({
+      metadata: { currentState: "approved", incident: { hasActiveIncident: false } },
+      attributes: { applicant: { name: "Alan", birthYear: 1912 }, rating: 960 },
+    });
+  });
+
+  test("an application is withdrawn with its identity check, by the applicant alone", async () => {
+    const id = await apply(1000, { name: "Mallory" });
+    await submit(id);
+    const checks = instancesOf(app, "identity-check", "loans");
+    const filter = `filter=${encodeURIComponent(JSON.stringify({ attributes: { name: { eq: "Mallory" } } }))}`;
+    const { items } = (await checks.list(filter)).body as { items: { id: string }[] };
+
+    expect(codeOf(await loans.send(id, "withdraw", {}, clerk))).toMatch(/^403 /);
+    await loans.send(id, "withdraw", {}, customer);
+
+    expect((await read(id)).metadata).toMatchObject({ currentState: "withdrawn", status: "C" });
+    expect((await checks.read(items[0]!.id)).metadata).toMatchObject({
+      currentState: "stopped",
+      status: "C",
+    });
+  });
+
+  test("an application lapses when its time is over", async () => {
+    const id = await apply(5000, { name: "Ada" }, { holdsFor: "PT1S" });
+
+    await eventually(async () => {
+      expect((await read(id)).metadata).toMatchObject({ currentState: "expired", status: "C" });
+    });
+
+    expect((await loans.history(id)).at(-1)).toMatchObject({ transitionKey: "lapse" });
+  });
+
+  test("contact details are changed while a check is under way", async () => {
+    const id = await apply(1000, { name: "Oscar" });
+    await submit(id);
+
+    await loans.send(id, "amend", {
+      attributes: { applicant: { email: "oscar@example.com" } },
+    });
+
+    expect(await read(id)).toMatchObject({
+      metadata: { currentState: "identity", effectiveState: "unknown" },
+      attributes: { applicant: { name: "Oscar", email: "oscar@example.com" } },
+    });
+  });
+
+  test("the customer sees the account masked, and neither rating nor score", async () => {
+    const id = await apply(5000, { name: "Ada", iban: "DE02120300000000202051" });
+    await submit(id);
+
+    const { attributes: shown } = (await loans.get(id, customer)).body as InstanceBody;
+
+    expect(shown).toMatchObject({ applicant: { iban: "DE****************2051" } });
+    expect(shown).not.toHaveProperty("rating");
+    expect(shown).not.toHaveProperty("score");
+    expect((await read(id)).attributes).toMatchObject({
+      applicant: { iban: "DE02120300000000202051" },
+      rating: 1000,
+      score: 781,
+    });
+    expect(codeOf(await loans.send(id, "approve", {}, customer))).toMatch(/^403 /);
   });
 
   test("a quote is answered 201 by its output script, with its own header and content type", async () => {

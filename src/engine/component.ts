@@ -37,6 +37,8 @@ export interface ComponentIndex {
   add(version: ComponentVersion): void;
   resolve(address: ComponentAddress, wanted?: string): ComponentVersion | undefined;
   versions(address: ComponentAddress): readonly ComponentVersion[];
+  /** The latest version of every component of a kind, in no order. */
+  latest(domain: string, kind: ComponentKind): readonly ComponentVersion[];
   readonly size: number;
 }
 
@@ -46,6 +48,8 @@ const addressText = (a: ComponentAddress) => `${a.domain}/${a.kind}/${a.key}`;
 export function createComponentIndex(): ComponentIndex {
   const byAddress = new Map<string, Map<string, ComponentVersion>>();
   const latest = new Map<string, ComponentVersion>();
+  /** By domain and kind, then by key. */
+  const ofKind = new Map<string, Map<string, ComponentVersion>>();
   let size = 0;
 
   return {
@@ -58,6 +62,9 @@ export function createComponentIndex(): ComponentIndex {
       const best = latest.get(address);
       if (best === undefined || compareVersions(version.version, best.version) >= 0) {
         latest.set(address, version);
+        const group = `${version.domain}/${version.kind}`;
+        const members = ofKind.get(group) ?? new Map<string, ComponentVersion>();
+        ofKind.set(group, members.set(version.key, version));
       }
     },
     resolve(address, wanted) {
@@ -71,6 +78,7 @@ export function createComponentIndex(): ComponentIndex {
       return resolved === undefined ? undefined : versions.get(resolved);
     },
     versions: (address) => [...(byAddress.get(addressText(address))?.values() ?? [])],
+    latest: (domain, kind) => [...(ofKind.get(`${domain}/${kind}`)?.values() ?? [])],
     get size() {
       return size;
     },

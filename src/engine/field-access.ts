@@ -133,6 +133,19 @@ interface Place {
   item(index: number): Place | undefined;
 }
 
+/** Data may have any number of names; those of a schema are few. */
+const mostKept = 1000;
+
+function keeping<K, V>(find: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    if (known.has(key)) return known.get(key) as V;
+    const found = find(key);
+    if (known.size < mostKept) known.set(key, found);
+    return found;
+  };
+}
+
 interface Places {
   of(nodes: readonly SchemaNode[]): Place | undefined;
   /** The rules on a dotted path of a query, which also reaches into lists, and on everything below. */
@@ -148,11 +161,18 @@ function createPlaces(graph: SchemaGraph, rules: ReadonlyMap<SchemaNode, Rule>):
     const nodes = graph.together(start).filter((node) => leadsToRule.has(node));
     if (nodes.length === 0) return undefined;
     const id = nodes.map((node) => graph.idOf(node)).join();
-    return remember(known, id, () => ({
-      rules: rulesOf(nodes),
-      member: (name) => of(nodes.flatMap((node) => graph.members(node, name))),
-      item: (index) => of(nodes.flatMap((node) => graph.items(node, index))),
-    }));
+    return remember(known, id, () => {
+      // From this position on all items are alike.
+      const rest = Math.max(...nodes.map((node) => graph.positions(node)));
+      const item = keeping((index: number) =>
+        of(nodes.flatMap((node) => graph.items(node, index))),
+      );
+      return {
+        rules: rulesOf(nodes),
+        member: keeping((name: string) => of(nodes.flatMap((node) => graph.members(node, name)))),
+        item: (index) => item(Math.min(index, rest)),
+      };
+    });
   };
 
   const rulesOf = (nodes: readonly SchemaNode[]) => nodes.flatMap((node) => rules.get(node) ?? []);

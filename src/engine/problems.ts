@@ -130,6 +130,21 @@ export const problems = catalogue({
     title: "Not Found",
     detail: (f: { instance: string }) => `Instance '${f.instance}' has no open incident.`,
   },
+  taskNotFound: {
+    status: 404,
+    prefix: "notfound",
+    code: "Instance:100038",
+    title: "Not Found",
+    detail: (f: { instance: string; taskId: string }) =>
+      `Instance '${f.instance}' has run no task '${f.taskId}'. Take an id from its function 'tasks'.`,
+  },
+  taskIdMissing: {
+    status: 400,
+    prefix: "validation",
+    code: "Instance:100039",
+    title: "Bad Request",
+    detail: () => "The function 'actions' is about one task. Give its id: 'actions?taskId=…'.",
+  },
   // App — system flows
   systemFlowNotStartable: {
     status: 400,
@@ -245,6 +260,64 @@ export const problems = catalogue({
     title: "Forbidden",
     detail: (f: { what: string }) =>
       `The caller's roles do not allow ${f.what}. Call as somebody who has one of the allowed roles.`,
+  },
+
+  authorizeTarget: {
+    status: 400,
+    prefix: "validation",
+    code: "Authorization:110002",
+    title: "Bad Request",
+    detail: (f: { given: number }) =>
+      `The function 'authorize' answers for one thing; ${f.given} are asked. Give exactly one of 'transitionKey', 'functionKey' and 'queryRoles=true'.`,
+  },
+
+  // Function and Extension
+  functionScope: {
+    status: 403,
+    prefix: "forbidden",
+    code: "Function:800002",
+    title: "Forbidden",
+    detail: (f: { key: string; scope: string; reason: string }) =>
+      `The function '${f.key}' has the scope '${f.scope}' and cannot be called here: ${f.reason}`,
+  },
+  functionSlotEmpty: {
+    status: 404,
+    prefix: "notfound",
+    code: "Function:800004",
+    title: "Not Found",
+    detail: (f: { key: string; target: string; what: string }) =>
+      `The function '${f.key}' has no ${f.target} ${f.what} for this caller. Its '/info' says which it has.`,
+  },
+  functionTargetUnknown: {
+    status: 400,
+    prefix: "validation",
+    code: "Function:800005",
+    title: "Bad Request",
+    detail: (f: { target: string }) =>
+      `The target '${f.target.slice(0, 100)}' is neither 'input' nor 'output'. Use one of them, or leave it out for 'input'.`,
+  },
+  functionFailed: {
+    status: 500,
+    prefix: "failure",
+    code: "Extension:600001",
+    title: "Internal Server Error",
+    detail: (f: { key: string; reason: string }) =>
+      `The function '${f.key}' failed: ${f.reason}`,
+  },
+  extensionFailed: {
+    status: 400,
+    prefix: "validation",
+    code: "Extension:600001",
+    title: "Bad Request",
+    detail: (f: { key: string; reason: string }) =>
+      `The extension '${f.key}' failed, and with it the read: ${f.reason}`,
+  },
+  nothingThere: {
+    status: 404,
+    prefix: "notfound",
+    code: "notfound",
+    title: "Not Found",
+    detail: (f: { what: string }) => f.what,
   },
 
   // Validation — the list's query language
@@ -439,6 +512,14 @@ export const problems = catalogue({
     title: "Service Unavailable",
     detail: () =>
       "The list took too long and was given up. Narrow the filter: by key, status, state or creation time, or by a data field with 'eq' or 'in'; or raise Database.StatementTimeoutMs.",
+  },
+  tooManyReaders: {
+    status: 503,
+    prefix: "transient",
+    code: "Http:503004",
+    title: "Service Unavailable",
+    detail: (f: { limit: number }) =>
+      `${f.limit} requests wait on this node for instances to change already. Send the request again later or without 'wait', or raise Live.MaxWaiters.`,
   },
   shuttingDown: {
     status: 503,

@@ -2,7 +2,8 @@
  * Who calls, in the sense of the domain. A gateway authenticates and passes identity on as plain
  * headers, so those are worth exactly as much as the peer that sends them: they are believed from
  * trusted peers only. From anybody else they are dropped, also from what scripts get to see. Where
- * tokens are required (`require-token.ts`) a token says it all, and such headers are dropped always.
+ * tokens are required (`require-token.ts`) a token says it all, and such headers are dropped, but for
+ * the peers that need none.
  *
  * `act_sub` acts (`createdBy`), `sub` is the person it is done for (`createdByBehalfOf`).
  */
@@ -41,25 +42,30 @@ export const defaultTrustedPeers: readonly string[] = Object.keys(namedRanges);
 
 export interface CallerOptions {
   trustedPeers?: readonly string[] | undefined;
-  /** Identity comes from tokens alone. */
-  usesTokens: boolean;
+  /** Identity comes from tokens, but for these peers. Absent: it comes from headers. */
+  peersWithoutToken?: readonly string[] | undefined;
 }
 
 /** Gives every request a `caller`, worked out when first asked for. */
 export function addCaller(
   app: FastifyInstance,
-  { trustedPeers = defaultTrustedPeers, usesTokens }: CallerOptions,
+  { trustedPeers = defaultTrustedPeers, peersWithoutToken }: CallerOptions,
 ): void {
   const isTrusted = createPeerCheck(trustedPeers);
+  const needsNoToken = createPeerCheck(peersWithoutToken ?? []);
+  const read = ({ raw: { headers, socket }, raw }: FastifyRequest): Caller => {
+    if (peersWithoutToken === undefined) return callerOf(headers, isTrusted(socket));
+    const identity = tokenIdentities.get(raw);
+    return identity === undefined && needsNoToken(socket)
+      ? callerOf(headers, true)
+      : callerByToken(headers, isTrusted(socket), identity ?? nobody);
+  };
   const callers = new WeakMap<object, Caller>();
   app.decorateRequest("caller", {
     getter(this: FastifyRequest) {
       const known = callers.get(this.raw);
       if (known !== undefined) return known;
-      const { headers, socket } = this.raw;
-      const caller = usesTokens
-        ? callerByToken(headers, isTrusted(socket), tokenIdentities.get(this.raw) ?? nobody)
-        : callerOf(headers, isTrusted(socket));
+      const caller = read(this);
       callers.set(this.raw, caller);
       return caller;
     },
@@ -113,7 +119,7 @@ function callerByToken(
       return idIn(believed(peerHeaders.instanceId));
     },
     get headers() {
-      return (headers ??= { ...headersOf(given, false), ...identity.headers });
+      return (headers ??= Object.assign(headersOf(given, false), identity.headers));
     },
   };
 }

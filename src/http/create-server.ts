@@ -110,7 +110,7 @@ export function createServer(options: ServerOptions): HttpServer {
   addBodyFormats(app, formats, limits);
   addCaller(app, {
     trustedPeers: options.trustedPeers,
-    usesTokens: options.tokens !== undefined,
+    peersWithoutToken: options.tokens?.peersWithout,
   });
 
   addListeners(app, (handler) =>

@@ -9,6 +9,7 @@ export type IdentityMode =
   | {
       readonly mode: "jwt";
       readonly allowAnonymous: boolean;
+      readonly peersWithout: readonly string[];
       readonly keys: { readonly url: string } | { readonly file: string };
       readonly rules: TokenRules;
     }
@@ -57,6 +58,7 @@ function tokenMode(config: Config): IdentityMode {
   return {
     mode: "jwt",
     allowAnonymous: config["Auth.AllowAnonymous"],
+    peersWithout: config["Auth.Jwt.PeersWithoutToken"],
     keys: url === "" ? { file } : { url },
     rules: {
       issuer: config["Auth.Jwt.Issuer"],
@@ -83,9 +85,11 @@ export function describeIdentity(identity: IdentityMode): string {
       return `identity headers, believed from ${peers}`;
     }
     case "jwt": {
-      const { rules, allowAnonymous } = identity;
+      const { rules, allowAnonymous, peersWithout } = identity;
+      const believed =
+        peersWithout.length === 0 ? "" : `; identity headers from ${peersWithout.join(", ")}`;
       const without = allowAnonymous ? "; without one as nobody" : "";
-      return `bearer tokens of ${rules.issuer} for ${rules.audience.join(", ")}${without}`;
+      return `bearer tokens of ${rules.issuer} for ${rules.audience.join(", ")}${believed}${without}`;
     }
     case "none":
       return "none: everybody is nobody";

@@ -159,9 +159,12 @@ export function addIncidentRoutes(app: HttpServer, runtime: () => Runtime): void
   );
 }
 
-const toDetail = ({ resolvedAt, createdAt, ...incident }: Incident) => ({
+const toDetail = ({ resolvedAt, createdAt, boundaryAction, ...incident }: Incident) => ({
   ...incident,
+  ...(boundaryAction === undefined ? {} : { boundaryAction: capitalised(boundaryAction) }),
   createdAt: createdAt.toISOString(),
   isResolved: resolvedAt !== undefined,
   ...(resolvedAt === undefined ? {} : { resolvedAt: resolvedAt.toISOString() }),
 });
+
+const capitalised = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);

@@ -3,21 +3,26 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { isApiPath } from "./api-version.ts";
-import { setTokenIdentity } from "./caller.ts";
+import { createPeerCheck, setTokenIdentity } from "./caller.ts";
 import type { CheckToken } from "./check-token.ts";
 
 export interface TokenOptions {
   check: CheckToken;
   /** A request without a token is let in as nobody. One with a bad token never is. */
   allowAnonymous: boolean;
+  /** These need no token; without one their identity headers are believed. */
+  peersWithout: readonly string[];
 }
 
-export function requireTokens(app: FastifyInstance, { check, allowAnonymous }: TokenOptions): void {
+export function requireTokens(app: FastifyInstance, options: TokenOptions): void {
+  const { check, allowAnonymous } = options;
+  const needsNone = createPeerCheck(options.peersWithout);
   app.addHook("onRequest", async (request, reply) => {
     // By the route, not by the address: `/%61pi/` leads to the same route as `/api/`.
     if (!isApiPath(request.routeOptions.url ?? "")) return;
     const { authorization } = request.headers;
-    if (authorization === undefined && allowAnonymous) return;
+    const mayComeWithout = allowAnonymous || needsNone(request.raw.socket);
+    if (authorization === undefined && mayComeWithout) return;
     try {
       setTokenIdentity(request, await check(tokenIn(authorization)));
     } catch (error) {

@@ -8,6 +8,7 @@ import { createServer, type HttpServer, type ServerOptions } from "./create-serv
 import { addDefinitionRoutes } from "./definition-routes.ts";
 import type { HealthCheck } from "./health-check.ts";
 import { addHealthRoutes } from "./health-routes.ts";
+import { addLiveRoutes, type LiveOptions } from "./live-routes.ts";
 import { addIncidentRoutes } from "./incident-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addTransitionRoutes } from "./transition-routes.ts";
@@ -21,6 +22,7 @@ export interface RuntimeServerOptions {
   requireFlowVersion: boolean;
   /** JSON Schemas of the component kinds, by name. */
   schemas: Record<string, object>;
+  live: LiveOptions;
 }
 
 export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
@@ -47,6 +49,7 @@ export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
   addInstanceRoutes(app, runtime);
   addTransitionRoutes(app, runtime);
   addIncidentRoutes(app, runtime);
+  addLiveRoutes(app, runtime, options.live);
   return app;
 }
 

@@ -11,7 +11,7 @@ import type { Program } from "../engine/transition/run.ts";
 import { roleCaller, type Viewer } from "./check-roles.ts";
 import type { InstancePorts } from "./instances.ts";
 import { loadProgram } from "./load-program.ts";
-import { overridesOf } from "./overrides.ts";
+import { longPollAt, overridesOf } from "./overrides.ts";
 import { scriptRequest } from "./script-request.ts";
 
 export async function ackPoll(
@@ -24,10 +24,8 @@ export async function ackPoll(
   if (isTerminal(status)) throw problems.instanceTerminal({ instance: id, status });
   const { domain, flow: workflow, flowVersion: version } = instance;
   const program = await loadProgram(ports.catalogue, { domain, workflow, version });
-  const replaced = (await overridesOf(ports.catalogue, instance))?.states.get(
-    current.key,
-  )?.longPoll;
-  const longPoll = replaced ?? program.workflow.states.get(current.key)?.longPoll;
+  const overrides = await overridesOf(ports.catalogue, instance);
+  const longPoll = longPollAt(program.workflow, overrides, current.key);
   if (longPoll?.terminate !== true) return;
   if (!(await mayAck(ports, program, instance, longPoll, viewer))) {
     throw problems.roleDenied({ what: `the poll of the state '${current.key}'` });

@@ -1,10 +1,13 @@
 /**
  * Checks that a database keeps the promises the service makes about its instances:
  *
- * - no instance is Busy without a run that will end, unless its state parks it
+ * - no instance is Busy without a run that will end, a subflow that will, or a state that parks it
+ * - the subflow that an instance waits for is there or will be started, has not ended unnoticed, and
+ *   shows its state through everyone who waits
  * - records are numbered without gaps, each begins where the one before it ended, and only a run or
  *   a fault leaves one open
- * - Faulted means an open incident, and an open incident means Faulted; flag and count agree
+ * - Faulted means an open incident, and an open incident means Faulted or a run that deals with it;
+ *   flag and count agree
  * - a resting instance has exactly the timers of its state, and none of a state it has left
  * - no job outlives its instance
  *
@@ -66,7 +69,11 @@ export async function* audit(
 }
 
 async function findingsOf(ports: AuditPorts, instance: AuditedInstance): Promise<string[]> {
-  const findings = [...incidentFindings(instance), ...countFindings(instance)];
+  const findings = [
+    ...incidentFindings(instance),
+    ...countFindings(instance),
+    ...childFindings(instance),
+  ];
   const workflow = await workflowOf(ports, instance);
   if (workflow === undefined) {
     const { flow, flow_version: version } = instance;
@@ -100,7 +107,9 @@ async function workflowOf(
 function* incidentFindings(instance: AuditedInstance): Iterable<string> {
   const { status, incidents, open_incidents: open } = instance;
   if (status === "F" && open === 0) yield "It is Faulted without an open incident.";
-  if (status !== "F" && open > 0) yield `It is ${status} with ${open} open incident(s).`;
+  const isDealtWith = status === "B" && instance.runs > 0;
+  if (status !== "F" && open > 0 && !isDealtWith)
+    yield `It is ${status} with ${open} open incident(s).`;
   if (instance.has_active_incident !== open > 0) {
     yield `Its flag hasActiveIncident is ${instance.has_active_incident}, its open incidents are ${open}.`;
   }
@@ -122,15 +131,52 @@ function* countFindings(instance: AuditedInstance): Iterable<string> {
   }
 }
 
-function* busyFindings({ status, runs }: AuditedInstance, state: State): Iterable<string> {
-  if (status === "B" && runs === 0 && !parks(state)) {
+function* busyFindings(instance: AuditedInstance, state: State): Iterable<string> {
+  const { status, runs, pauses, open_child: child } = instance;
+  if (status === "B" && runs === 0 && pauses === 0 && child === null && !parks(state)) {
     yield `It is Busy in the state '${state.key}', which parks nobody, and no run owns it.`;
   }
 }
 
+function* childFindings(instance: AuditedInstance): Iterable<string> {
+  const { status, runs, open_child: child, awaited } = instance;
+  for (const other of awaited.filter((it) => it !== child)) {
+    yield `The subflow ${other} counts as waited for, but it does not wait for it.`;
+  }
+  if (child === null) {
+    const { current_state: current, effective_state: effective } = instance;
+    if (effective !== current)
+      yield `It shows the state '${effective}', but it is in '${current}'.`;
+    return;
+  }
+  if (!awaited.includes(child))
+    yield `It waits for the subflow ${child}, which has no open correlation.`;
+  if (status === "C") yield `It is Completed and waits for the subflow ${child}.`;
+  yield* lostChild(instance, child);
+  const { child_effective_state: shown, effective_state: effective } = instance;
+  if (shown !== null && shown !== effective && runs === 0) {
+    yield `It shows the state '${effective}', but its subflow ${child} shows '${shown}'.`;
+  }
+}
+
+/** A faulted one may wait for what is not there: its retry deals with that. */
+function* lostChild(
+  { status, runs, ...instance }: AuditedInstance,
+  child: string,
+): Iterable<string> {
+  if (status === "F" || runs > 0) return;
+  const { child_effective_state: shown, child_outcome: outcome } = instance;
+  if (shown === null && !instance.child_is_starting) {
+    yield `It waits for the subflow ${child}, which is not there, and nobody is going to start it.`;
+  }
+  if (outcome !== null) {
+    yield `It waits for the subflow ${child}, which is ${outcome}, and no run takes note of it.`;
+  }
+}
+
 /** At rest, so that its timers are set. A seed record has never run: nothing was set for it. */
-const isResting = ({ status, runs, last_seq }: AuditedInstance) =>
-  last_seq > 0 && (status === "A" || (status === "B" && runs === 0));
+const isResting = ({ status, runs, pauses, last_seq }: AuditedInstance) =>
+  last_seq > 0 && pauses === 0 && (status === "A" || (status === "B" && runs === 0));
 
 function* timerFindings(instance: AuditedInstance, state: State): Iterable<string> {
   const set = instance.timers.filter((timer) => timer.kind === "sx");

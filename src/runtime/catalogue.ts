@@ -15,6 +15,7 @@ import {
   type ComponentAddress,
   type ComponentVersion,
 } from "../engine/component.ts";
+import type { ComponentKind } from "../engine/component-kind.ts";
 import type { ComponentStore } from "../storage/component-store.ts";
 
 export interface Catalogue {
@@ -24,6 +25,8 @@ export interface Catalogue {
   find(address: ComponentAddress, wanted?: string): Promise<ComponentVersion | undefined>;
   /** Every version known here, in no order. */
   versions(address: ComponentAddress): readonly ComponentVersion[];
+  /** The latest version of every component of a kind that is known here, in no order. */
+  latest(domain: string, kind: ComponentKind): readonly ComponentVersion[];
   load(version: ComponentVersion): Promise<Component>;
   /** What `compile` makes of the component, made once per version and kept beside it. */
   compiled<T>(version: ComponentVersion, compile: (component: Component) => T): Promise<T>;
@@ -114,6 +117,7 @@ export function createCatalogue(store: ComponentStore): Catalogue {
       return resolve(address, wanted);
     },
     versions: (address) => index.versions(address),
+    latest: (domain, kind) => index.latest(domain, kind),
     async load(version) {
       return (await keep(version)).component;
     },

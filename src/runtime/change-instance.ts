@@ -139,8 +139,8 @@ async function forward(
 }
 
 /** A parent may replace who may send a transition to its subflow. */
-async function asOverridden(
-  { catalogue }: InstancePorts,
+export async function asOverridden(
+  { catalogue }: Pick<InstancePorts, "catalogue">,
   transition: Transition,
   instance: Instance,
 ): Promise<Transition> {

@@ -10,7 +10,7 @@
  * finds the results there.
  */
 import type { Component } from "../engine/component.ts";
-import type { TaskBinding, Timeout } from "../engine/definition/model.ts";
+import type { TaskBinding } from "../engine/definition/model.ts";
 import type { Instance } from "../engine/instance.ts";
 import type { SchemaError } from "../engine/json-schema.ts";
 import { StepFailed } from "../engine/task-failure.ts";
@@ -75,8 +75,6 @@ export interface Execution {
   checkpoint?: string | undefined;
   request: QueuedRequest;
   traceId: string | undefined;
-  /** In place of the workflow's own, by the parent's wish. */
-  timeout?: Timeout | undefined;
   /** Which retry of the instance this is. */
   retry?: number | undefined;
   /** Before the run goes on. */

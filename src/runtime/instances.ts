@@ -18,6 +18,7 @@ import type { Viewer } from "./check-roles.ts";
 import { refuseQuery } from "./query-gate.ts";
 import { dataAtVersion } from "./read-data.ts";
 import { sightOf, type SightOf } from "./sight.ts";
+import { runExtensions, type RunExtensions } from "./run-extensions.ts";
 import { runOutput, type AnsweredRequest, type OutputResponse } from "./run-output.ts";
 import { startInstance, type StartRequest } from "./start-instance.ts";
 
@@ -62,6 +63,8 @@ export interface Instances {
   lastManualAuthor(instanceId: string): Promise<Author | undefined>;
   /** What the viewer sees of its data. Everything that shows data to a caller asks here. */
   sightOf: SightOf;
+  /** What extensions add to the instance for this reader. */
+  extensions: RunExtensions;
 }
 
 export function createInstances(ports: InstancePorts): Instances {
@@ -81,6 +84,8 @@ export function createInstances(ports: InstancePorts): Instances {
     records: (instanceId) => store.records(instanceId),
     lastManualAuthor: (instanceId) => store.lastManualAuthor(instanceId),
     sightOf: (instance, viewer) => sightOf(ports, instance, viewer),
+    extensions: (instance, requested, asker) =>
+      runExtensions({ ...ports, uuid: ports.tools.uuid }, instance, requested, asker),
   };
 }
 

@@ -29,6 +29,7 @@ async function aRunner(store: Partial<JobStore>, options: Partial<JobRunnerOptio
     releaseAll: async () => 0,
     remove: async () => {},
     hasRun: async () => false,
+    isStarting: async () => false,
     takePause: async () => undefined,
     beat: async () => {},
     sweep: async () => 0,

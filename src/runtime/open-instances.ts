@@ -13,8 +13,10 @@ import { createTasks } from "../tasks/registry.ts";
 import type { TaskHost } from "../tasks/task-host.ts";
 import type { TaskPorts } from "../tasks/task-type.ts";
 import type { Catalogue } from "./catalogue.ts";
+import { tellingChanges, type InstanceChanges } from "./changes.ts";
 import type { ExecutePorts } from "./execute-run.ts";
 import { noFaultPoints, type FaultPoint } from "./fault-point.ts";
+import type { FunctionPorts } from "./function-ports.ts";
 import { createInFlight } from "./in-flight.ts";
 import { createInstances, type Instances } from "./instances.ts";
 import { createJobRunner, type JobRunner } from "./job-runner.ts";
@@ -26,6 +28,7 @@ import { sendStateNotifications, type Rest } from "./send-state-notifications.ts
 export interface InstanceOptions {
   database: Database;
   catalogue: Catalogue;
+  changes: InstanceChanges;
   ids: Ids;
   /** How long one job may take, and how long it stays its node's. */
   jobTimeoutSeconds: number;
@@ -56,13 +59,14 @@ export type OutsidePorts = Omit<TaskPorts, "scripts" | "loadTask" | "runTask" | 
 
 export interface OpenInstances {
   instances: Instances;
+  /** What functions share with them. */
+  ports: Pick<FunctionPorts, "catalogue" | "store" | "journal" | "scripts" | "tasks" | "uuid">;
   jobs: JobRunner;
   /** Lets queued work that runs end within the grace, and leaves the rest to other nodes. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Two batches under way at once keep one connection busy while the other's answer is read. */
-const lanes = 2;
+const lanes = { lanes: 4, patienceMs: 20 };
 
 /** Well below the time after which a node that does not say so counts as dead. */
 const heartbeatTimeoutMs = 2000;
@@ -92,7 +96,10 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
   const jobStore = createJobStore({ queries: database, heartbeat, leaseSeconds });
   const ports: ExecutePorts = {
     catalogue,
-    store: createInstanceStore(database, { lanes, leaseSeconds }),
+    store: tellingChanges(
+      createInstanceStore(database, { lanes, leaseSeconds }),
+      options.changes,
+    ),
     incidents: createIncidentStore(database),
     journal: createTaskJournal(database),
     scripts,
@@ -138,6 +145,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
   });
   return {
     instances,
+    ports: { ...ports, uuid: ids.uuid },
     jobs,
     async close(graceMs) {
       await jobs.stop(graceMs);

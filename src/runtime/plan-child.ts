@@ -13,6 +13,8 @@ import { scriptRequest } from "./script-request.ts";
 
 /** Flows that open each other in a circle end here, not when the memory does. */
 const deepest = 16;
+/** The same for those that start subprocesses, each the next. */
+const mostSubprocesses = 20;
 
 export async function planChild(
   ports: ExecutePorts,
@@ -21,10 +23,15 @@ export async function planChild(
 ): Promise<ChildPlan> {
   const { instance } = execution.run;
   const waits = type === "subFlow";
-  const depth = waits ? (instance.origin?.ancestors.length ?? 0) : 0;
-  if (depth >= deepest) {
+  const depth = instance.origin?.ancestors.length ?? 0;
+  if (waits && depth >= deepest) {
     throw notStarted(
-      `State '${instance.current.key}' would be subflow number ${depth + 1} inside another; at most ${deepest} are allowed. Look for workflows that open each other.`,
+      `It would be subflow number ${depth + 1} inside another; at most ${deepest} are allowed. Look for workflows that open each other in a circle.`,
+    );
+  }
+  if (!waits && execution.run.triggerDepth >= mostSubprocesses) {
+    throw notStarted(
+      `${mostSubprocesses} subprocesses and tasks that start instances led to it, each caused by the one before. Look for workflows that start each other in a circle.`,
     );
   }
   try {

@@ -14,11 +14,11 @@ import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
 import { errorsInMerge } from "../engine/transition/advance.ts";
-import { findTransition, type QueuedRun } from "../engine/transition/checkpoint.ts";
+import { findAnywhere, findTransition, type QueuedRun } from "../engine/transition/checkpoint.ts";
 import type { HopKind } from "../engine/transition/run.ts";
 import { nothingElse, type JobToAdd } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
-import type { TransitionRequest } from "./change-instance.ts";
+import { asOverridden, type TransitionRequest } from "./change-instance.ts";
 import { checkRoles } from "./check-roles.ts";
 import type { InstancePorts } from "./instances.ts";
 import { loadProgram } from "./load-program.ts";
@@ -207,7 +207,15 @@ async function checkData(
     from: textIn(checkpoint, "from") ?? instance.current.key,
   };
   const transition = findTransition(program.workflow, place);
-  await checkRoles(ports, transition, instance, request);
+  // A hop of the system has no roles: then those of the transition that led to it count.
+  const { from } = place;
+  const asked =
+    queued.kind === "state"
+      ? (findAnywhere(program.workflow, queued.transitionKey, from) ?? transition)
+      : findTransition(program.workflow, { ...queued, from });
+  for (const gated of new Set([transition, asked])) {
+    await checkRoles(ports, await asOverridden(ports, gated, instance), instance, request);
+  }
   const errors = errorsInMerge(program, instance, attributes);
   if (errors.length > 0) throw new PayloadRejected(transition.key, errors);
 }

@@ -30,6 +30,7 @@ import {
   type JobExecution,
 } from "./execute-run.ts";
 import { loadProgram } from "./load-program.ts";
+import { withTimeoutOf } from "./overrides.ts";
 import { scriptRequest } from "./script-request.ts";
 import type { Rest } from "./send-state-notifications.ts";
 import { startChild } from "./start-child.ts";
@@ -71,6 +72,8 @@ export async function runJob(
     return attempt(ports, job, known.execution.stored, stopping, async () => known.execution);
   }
   const instance = known?.instance ?? (await findInstance(ports, job));
+  if (instance === undefined && (await isStarting(ports, job))) return later(job);
+  if (instance === undefined && mayStillCome(job)) return later(job);
   if (instance === undefined || isOver(job, instance)) {
     await ports.jobStore.remove(job, ports.nodeId);
     return { kind: "done", instance };
@@ -83,6 +86,13 @@ export async function runJob(
 
 const findInstance = (ports: RunJobPorts, { domain, flow, instanceId }: Job) =>
   ports.store.find({ domain, flow, reference: instanceId });
+
+/** A child that is to be cancelled while somebody is starting it will be there in a moment. */
+const isStarting = (ports: RunJobPorts, { type, instanceId }: Job) =>
+  type === JobType.childCancel && ports.jobStore.isStarting(instanceId);
+
+/** A child that is to be cancelled may be being started at this moment. */
+const mayStillCome = ({ type, attempts }: Job) => type === JobType.childCancel && attempts < 5;
 
 /** A timer whose state was left, or whose instance has ended, has nothing to do any more. */
 function isOver(job: Job, instance: Instance): boolean {
@@ -113,9 +123,14 @@ const wasSetAnew = async (ports: RunJobPorts, job: Job) =>
   (job.type === JobType.scheduled || job.type === JobType.longPoll) &&
   (await ports.jobStore.reload(job, ports.nodeId)) === undefined;
 
-/** A timer does not interrupt a run. An instance that is only parked Busy may wait for nothing else. */
+/**
+ * Neither a timer nor the end of a subflow interrupts a run. An instance that is only parked Busy may
+ * wait for nothing else.
+ */
 const mustWait = async (ports: RunJobPorts, job: Job, { id, status }: Instance) =>
-  job.type === JobType.scheduled && status === "B" && (await ports.jobStore.hasRun(id));
+  (job.type === JobType.scheduled || job.type === JobType.resume) &&
+  status === "B" &&
+  (await ports.jobStore.hasRun(id));
 
 /** Puts a job off, the longer the more often it has been tried. */
 export const later = ({ attempts }: Job): JobEnd => ({
@@ -216,11 +231,12 @@ async function prepare(
   instance: Instance,
 ): Promise<Execution | TaskFailure> {
   const { domain, flow, flowVersion } = instance;
-  const program = await loadProgram(ports.catalogue, {
+  const own = await loadProgram(ports.catalogue, {
     domain,
     workflow: flow,
     version: flowVersion,
   });
+  const program = await withTimeoutOf(ports.catalogue, own, instance);
   if (job.type === JobType.childCancel) return prepareCancel(ports, job, instance, program);
   if (job.type === JobType.scheduled || job.type === JobType.timeout) {
     return prepareTimer(ports, job, instance, program);
@@ -248,8 +264,9 @@ function queuedRun(
   if (checkpoint !== undefined) return resumeRun(program, instance, request, checkpoint);
   if (request.kind === "resume") {
     const phase = job.type === JobType.longPoll ? "auto" : "resume";
-    const { author, headers, roles = [] } = request;
-    return resumeWaiting({ program, instance, phase, author, headers, roles }, tools);
+    const { author, headers, roles = [], triggerDepth = 0 } = request;
+    const asked = { author, headers, roles, triggerDepth };
+    return resumeWaiting({ program, instance, phase, ...asked }, tools);
   }
   const from = instance.current.key;
   const transition = findTransition(program.workflow, { ...request, from });

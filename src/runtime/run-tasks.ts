@@ -171,8 +171,10 @@ async function begin(task: OneTask): Promise<Begun | TaskEnd> {
       return before;
     case "lost":
       throw new Overtaken();
-    case "failed":
-      return { ...plain, ...before, last: before.result, attempt };
+    case "failed": {
+      const { tries: made, sinceMs, result } = before;
+      return { tries: made, sinceMs, last: result, attempt };
+    }
     case "new":
       return { ...plain, tries: 0, attempt };
   }
@@ -228,7 +230,7 @@ const taskContext = (run: Run, traceId: string | undefined): TaskContext => ({
 });
 
 export async function definitionOf(
-  { catalogue }: ExecutePorts,
+  { catalogue }: Pick<ExecutePorts, "catalogue">,
   { task }: TaskBinding,
 ): Promise<Component | StepFailed> {
   try {

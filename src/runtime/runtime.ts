@@ -3,16 +3,20 @@ import type { Component } from "../engine/component.ts";
 import type { DefinitionChecker } from "../engine/definition/check-component.ts";
 import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
 import type { Ids } from "../ids.ts";
+import { changesChannel, createChangeFeed } from "../storage/postgres/announce-changes.ts";
 import { createComponentStore } from "../storage/postgres/postgres-component-store.ts";
 import type { Database } from "../storage/postgres/database.ts";
 import { createInstanceLists } from "../storage/postgres/list-instances.ts";
 import { listen } from "../storage/postgres/listen.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
 import type { TaskHost } from "../tasks/task-host.ts";
+import { createAnswerCache } from "./answer-cache.ts";
 import { createCatalogue, type Catalogue } from "./catalogue.ts";
+import { createInstanceChanges, type InstanceChanges } from "./changes.ts";
 import type { Viewer } from "./check-roles.ts";
 import type { ExecutePorts } from "./execute-run.ts";
 import type { FaultPoint } from "./fault-point.ts";
+import type { FunctionPorts } from "./function-ports.ts";
 import type { Instances } from "./instances.ts";
 import { listInstances, type ListOutcome } from "./list-instances.ts";
 import { loadProgram } from "./load-program.ts";
@@ -47,7 +51,10 @@ export interface RuntimeOptions {
   claimsJobs: boolean;
   enforceRoles: boolean;
   enforceQueryRoles: boolean;
+  enforceFunctionRoles: boolean;
   startOnExistingKey: "conflict" | "returnExisting";
+  /** How often readers who wait are compared with the database, should a notification be lost. */
+  lookForChangesMs: number;
   /** For users who bring their own, and for tests. */
   tasks?: TaskHost | undefined;
   taskPorts: OutsidePorts;
@@ -61,6 +68,9 @@ export interface Runtime {
   readonly catalogue: Catalogue;
   readonly database: Database;
   readonly instances: Instances;
+  readonly functionPorts: FunctionPorts;
+  /** Wakes those who wait for an instance to change. */
+  readonly changes: InstanceChanges;
   publish(body: unknown, options: PublishOptions): Promise<Published>;
   /** What a publish would say; nothing is stored. */
   validate(body: unknown, options: Pick<PublishOptions, "requireFlowVersion">): Promise<Validated>;
@@ -97,9 +107,22 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     ({ sightOf }: Instances): Runtime["listInstances"] =>
     (wanted, query, viewer) =>
       listInstances({ catalogue, lists, sightOf }, wanted, query, viewer);
-  const { instances, close: closeInstances } = await openInstances({
+  const changes = createInstanceChanges({
+    feed: createChangeFeed(database),
+    nodeId: options.ids.uuid(),
+    lookMs: options.lookForChangesMs,
+    dice: Math.random,
+    now: () => performance.now(),
+    onTrouble,
+  });
+  const {
+    instances,
+    ports,
+    close: closeInstances,
+  } = await openInstances({
     ...options,
     catalogue,
+    changes,
     scripts,
     localFlows: (opened) =>
       createLocalFlows({ ...reads, instances: opened, listInstances: listIn(opened) }),
@@ -110,13 +133,17 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
   const listener = listen({
     url: database.url,
-    channels: ["millrace_catalogue"],
-    onNotification: (_channel, payload) => {
+    channels: ["millrace_catalogue", changesChannel],
+    onNotification: (channel, payload) => {
+      if (channel === changesChannel) return changes.heard(payload);
       if (payload !== reloadMessage) return catchUp();
       catalogue.reload().catch((error: unknown) => onTrouble("CatalogueReloadFailed", error));
     },
     // Whatever was said while nobody listened is lost: look.
-    onReconnect: catchUp,
+    onReconnect: () => {
+      catchUp();
+      changes.connected();
+    },
     onError: (error) => onTrouble("ListenerLost", error),
   });
   const stopPolling = catalogue.poll((error) => onTrouble("CataloguePollFailed", error));
@@ -128,6 +155,16 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     catalogue,
     database,
     instances,
+    functionPorts: {
+      ...ports,
+      instances,
+      cache: createAnswerCache(options.taskPorts.stateStores),
+      enforceFunctionRoles: options.enforceFunctionRoles,
+      enforceQueryRoles: options.enforceQueryRoles,
+      refuseUnknownWorkflow: reads.refuseUnknownWorkflow,
+      onTrouble,
+    },
+    changes,
     publish: (body, publishOptions) => publishComponent(publishPorts, body, publishOptions),
     validate: (body, publishOptions) => validateComponent(publishPorts, body, publishOptions),
     ...reads,
@@ -138,6 +175,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     async close(graceMs) {
       await closeInstances(graceMs);
+      changes.close();
       await scripts.close();
       stopPolling();
       await listener.close();

@@ -3,7 +3,7 @@
  * made when a script uses it, and the text of the instance's data and of the workflow is made once,
  * however many scripts of the run read it.
  */
-import type { Workflow } from "../engine/definition/model.ts";
+import type { Transition, Workflow } from "../engine/definition/model.ts";
 import { stringifyJson, type JsonValue } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import { jsonText } from "../engine/json-text.ts";
@@ -29,8 +29,8 @@ export function scriptContext(run: Run, traceId?: string): ContextSource {
 
 type Json = string | undefined;
 
-const json = (value: unknown): string => JSON.stringify(value) ?? "null";
-const dataJson = (value: JsonValue | undefined): string =>
+export const json = (value: unknown): string => JSON.stringify(value) ?? "null";
+export const dataJson = (value: JsonValue | undefined): string =>
   value === undefined ? "null" : jsonText(value);
 
 const members: Record<ContextMember, (run: Run) => Json> = {
@@ -50,14 +50,18 @@ const members: Record<ContextMember, (run: Run) => Json> = {
   MetaData: (run) => stringifyJson(run.metaData),
   Definitions: () => "{}",
   Runtime: (run) => json(runtimeOf(run)),
-  Incident: ({ instance }) =>
-    json({
-      HasActiveIncident: instance.hasActiveIncident,
-      ActiveIncident: null,
-      TotalIncidentCount: instance.incidentCount,
-    }),
-  Related: () => json({ HasParent: false, Parent: null, Subs: [] }),
+  Incident: ({ instance }) => incidentJson(instance),
+  Related: () => nobodyRelated,
 };
+
+export const incidentJson = (instance: Instance): string =>
+  json({
+    HasActiveIncident: instance.hasActiveIncident,
+    ActiveIncident: null,
+    TotalIncidentCount: instance.incidentCount,
+  });
+
+export const nobodyRelated = json({ HasParent: false, Parent: null, Subs: [] });
 
 const bodyOf = (run: Run): JsonValue | undefined => run.body ?? run.payload.attributes;
 
@@ -68,12 +72,14 @@ const routeOf = ({ instance, hop }: Run) => ({
   transitionKey: hop.transition.key,
 });
 
-const transitionOf = ({ hop }: Run) => ({
-  Key: hop.transition.key,
-  From: hop.from,
-  Target: hop.transition.target,
-  TriggerType: pascal(hop.transition.triggerType),
-  TriggerKind: hop.transition.triggerKind === "default" ? "DefaultAutoTransition" : "NotApplicable",
+const transitionOf = ({ hop }: Run) => transitionView(hop.transition, hop.from);
+
+export const transitionView = (transition: Transition, from: string) => ({
+  Key: transition.key,
+  From: from,
+  Target: transition.target,
+  TriggerType: pascal(transition.triggerType),
+  TriggerKind: transition.triggerKind === "default" ? "DefaultAutoTransition" : "NotApplicable",
 });
 
 const runtimeOf = ({ instance, program }: Run) => ({
@@ -83,7 +89,7 @@ const runtimeOf = ({ instance, program }: Run) => ({
 
 const pascal = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-function instanceJson(instance: Instance): string {
+export function instanceJson(instance: Instance): string {
   const { current, effective } = instance;
   const head = json({
     Id: instance.id,
@@ -118,7 +124,7 @@ function instanceJson(instance: Instance): string {
 
 const workflowTexts = new WeakMap<Workflow, string>();
 
-function workflowJson(workflow: Workflow): string {
+export function workflowJson(workflow: Workflow): string {
   let text = workflowTexts.get(workflow);
   if (text === undefined) {
     const states = [...workflow.states.values()].map(({ key, type, subType }) => ({
@@ -152,24 +158,29 @@ function expressionContext(run: Run) {
     RouteValues: routeOf(run),
     MetaData: run.metaData,
     CurrentTransition: { Data: run.record.body ?? run.payload.attributes ?? {}, Header: headers },
-    Workflow: {
-      Key: workflow.key,
-      Domain: workflow.domain,
-      Flow: "sys-flows",
-      Version: workflow.version,
-      StateKeys: [...workflow.states.keys()],
-    },
-    Instance: {
-      Id: instance.id,
-      Key: instance.key ?? null,
-      Flow: instance.flow,
-      CurrentState: instance.current.key,
-      EffectiveState: instance.effective.key,
-      EffectiveStateType: pascal(instance.effective.type),
-      EffectiveStateSubType: pascal(instance.effective.subType),
-      Data: instance.data ?? {},
-    },
+    Workflow: workflowView(workflow),
+    Instance: instanceView(instance),
     Transition: transitionOf(run),
     Runtime: runtimeOf(run),
   };
 }
+
+/** As expressions see it. */
+export const workflowView = (workflow: Workflow) => ({
+  Key: workflow.key,
+  Domain: workflow.domain,
+  Flow: "sys-flows",
+  Version: workflow.version,
+  StateKeys: [...workflow.states.keys()],
+});
+
+export const instanceView = (instance: Instance) => ({
+  Id: instance.id,
+  Key: instance.key ?? null,
+  Flow: instance.flow,
+  CurrentState: instance.current.key,
+  EffectiveState: instance.effective.key,
+  EffectiveStateType: pascal(instance.effective.type),
+  EffectiveStateSubType: pascal(instance.effective.subType),
+  Data: instance.data ?? {},
+});

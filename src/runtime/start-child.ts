@@ -13,7 +13,7 @@ import { checkPayload } from "./check-payload.ts";
 import { executeRun, type ExecutePorts, type JobExecution } from "./execute-run.ts";
 import { loadProgram } from "./load-program.ts";
 import { newInstance } from "./new-instance.ts";
-import { overridesOf } from "./overrides.ts";
+import { withTimeoutOf } from "./overrides.ts";
 import { scriptContext } from "./script-context.ts";
 import { writeFault } from "./write-fault.ts";
 
@@ -44,11 +44,8 @@ export async function startChild(
 ): Promise<ChildStarted> {
   const start = parseJson(job.payload ?? "{}") as unknown as ChildStart;
   const { plan } = start;
-  const parent = await ports.store.find({ ...start.parent, reference: start.parent.id });
-  // The parent has moved on, or was told that the child cannot be started.
-  const isWanted =
-    plan.type === "P" || (parent?.openChild?.id === plan.id && parent.status !== "F");
-  if (parent === undefined || !isWanted) return { kind: "done", instance: undefined };
+  const parent = await waitingParent(ports, start);
+  if (parent === undefined) return { kind: "done", instance: undefined };
   const there = await ports.store.find({ ...plan, reference: plan.id });
   if (there?.id === plan.id) return { kind: "done", instance: there };
   try {
@@ -56,8 +53,28 @@ export async function startChild(
   } catch (error) {
     const reason = reasonOf(error);
     if (reason === undefined) throw error;
-    return notStarted(ports, job, parent, start, reason);
+    const waiting = await waitingParent(ports, start);
+    if (waiting === undefined) return { kind: "done", instance: undefined };
+    return notStarted(ports, job, waiting, start, reason);
   }
+}
+
+/** Undefined when the parent has moved on, or was told that the child cannot be started. */
+async function waitingParent(
+  { store, incidents }: ExecutePorts,
+  { plan, parent: { id, domain, flow } }: ChildStart,
+): Promise<Instance | undefined> {
+  const parent = await store.find({ domain, flow, reference: id });
+  if (plan.type === "P") return parent;
+  if (parent?.openChild?.id !== plan.id) return undefined;
+  // Whoever faulted for another reason still waits.
+  const wasTold = parent.status === "F" && isStartOf(await incidents.resumeOf(id), plan);
+  return wasTold ? undefined : parent;
+}
+
+function isStartOf(resume: string | undefined, { id }: ChildPlan): boolean {
+  const { childStart } = parseJson(resume ?? "{}") as { childStart?: { plan: { id: string } } };
+  return childStart?.plan.id === id;
 }
 
 async function startNow(
@@ -68,10 +85,11 @@ async function startNow(
   signal: AbortSignal,
 ): Promise<ChildStarted> {
   const { domain, flow: workflow, version } = plan;
-  const program = await loadProgram(ports.catalogue, { domain, workflow, version });
+  const origin = originOf(plan, parent);
+  const own = await loadProgram(ports.catalogue, { domain, workflow, version });
+  const program = await withTimeoutOf(ports.catalogue, own, { origin });
   const { startTransition: transition } = program.workflow;
   const { id, key } = plan;
-  const origin = originOf(plan, parent);
   const instance = newInstance(program, { id, domain, key, author, origin }, ports.tools);
   const request: QueuedRequest = {
     kind: "start",
@@ -90,7 +108,6 @@ async function startNow(
     helpers: program.workflow.helpers,
     context: scriptContext(run, traceId),
   }));
-  const timeout = (await overridesOf(ports.catalogue, instance))?.timeout;
   const executed = await executeRun(ports, {
     run,
     stored: undefined,
@@ -98,7 +115,6 @@ async function startNow(
     causeId: job.id,
     request,
     traceId,
-    timeout,
     signal,
   });
   switch (executed.kind) {

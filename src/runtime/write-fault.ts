@@ -65,7 +65,7 @@ export async function writeFault(
           state: instance.current.key,
           transition: fault.transition,
           failure: { ...failure, message: mask.text(failure.message) },
-          boundary: undefined,
+          boundary: failure.layer === "Job" ? { action: "abort", level: "Job" } : undefined,
           retryCount: 0,
           isResolved: false,
           resume: fault.resume,

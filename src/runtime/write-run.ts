@@ -31,7 +31,7 @@ export async function writeCheckpoint(
   execution: Execution,
 ): Promise<JobExecution | Executed> {
   const { run, request, traceId, causeId, retry } = execution;
-  const { instance, hop } = run;
+  const { instance } = run;
   const payload = stringifyJson({ request, traceId, retry, checkpoint: checkpointOf(run) });
   const job = execution.job ?? newJob(run, payload, ports.tools);
   // An update of the data leaves the status as it is, and itself beside whatever else runs.
@@ -89,7 +89,7 @@ export async function writeEnd(ports: ExecutePorts, execution: Execution): Promi
   const { run, job, causeId, stored } = execution;
   const { idempotencyKey, instance } = run;
   // A start arms the workflow's timeout, unless the instance has ended already.
-  const timeout = execution.timeout ?? run.program.workflow.timeout;
+  const { timeout } = run.program.workflow;
   const isStart = stored === undefined || execution.request.kind === "start";
   const armTimeout = isStart && timeout !== undefined && instance.status !== "C";
   const addJobs = timerJobs(run, ports.tools);
@@ -125,12 +125,16 @@ async function timeoutOf(
   }
 }
 
-/** Cancel, exit and timeout do not wait for a run that is under way: they end it. */
-function othersEndedBy({ run, job, request }: Execution): EndsOthers | undefined {
+/**
+ * Cancel, exit and timeout do not wait for a run that is under way: they end it. So does a subflow
+ * that is through with what its parent faulted in meanwhile.
+ */
+function othersEndedBy({ run, job, request, stored }: Execution): EndsOthers | undefined {
   const takesOver =
     request.kind === "cancel" || request.kind === "exit" || request.kind === "timeout";
   const completes = run.instance.status === "C";
-  if (!takesOver && !completes) return undefined;
+  const revives = stored?.status === "F" && run.instance.status !== "F";
+  if (!takesOver && !completes && !revives) return undefined;
   return {
     ownJob: job?.id,
     ownSeq: run.firstSeq,
@@ -261,7 +265,7 @@ function followUpsOf({ tools }: ExecutePorts, execution: Execution): Job[] {
         author,
         roles,
         traceId,
-        triggerDepth,
+        triggerDepth: plan.type === "P" ? triggerDepth + 1 : triggerDepth,
       }),
     }),
   );
@@ -283,12 +287,7 @@ function followUpsOf({ tools }: ExecutePorts, execution: Execution): Job[] {
 export function tellParent(
   tools: Tools,
   { id, origin }: Instance,
-  {
-    author,
-    headers,
-    roles,
-    traceId,
-  }: Pick<Run, "author" | "headers" | "roles"> & { traceId: string | undefined },
+  { author, headers, roles, triggerDepth, traceId }: Resumed & { traceId: string | undefined },
 ): Job[] {
   if (origin?.type !== "S") return [];
   const { parent } = origin;
@@ -300,12 +299,19 @@ export function tellParent(
       flow: parent.flow,
       sourceState: parent.state,
       transitionKey: id.replaceAll("-", ""),
-      payload: stringifyJson({ request: resumption({ author, headers, roles }), traceId }),
+      payload: stringifyJson({
+        request: resumption({ author, headers, roles, triggerDepth }),
+        traceId,
+      }),
     }),
   ];
 }
 
-const resumption = ({ author, headers, roles }: Pick<Run, "author" | "headers" | "roles">) => ({
+type Resumed = Pick<Run, "author" | "headers" | "roles"> & {
+  triggerDepth?: number | undefined;
+};
+
+const resumption = ({ author, headers, roles, triggerDepth }: Resumed) => ({
   kind: "resume",
   transitionKey: "$resume",
   trigger: "automatic",
@@ -313,6 +319,7 @@ const resumption = ({ author, headers, roles }: Pick<Run, "author" | "headers" |
   author,
   headers,
   roles,
+  triggerDepth,
 });
 
 /** Work that nobody waits for: the end of a pause, and telling others that the instance rests. */

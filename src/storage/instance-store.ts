@@ -160,6 +160,18 @@ export interface Correlation {
     | undefined;
 }
 
+/** A child somewhere below an instance. */
+export interface Descendant extends Correlation {
+  childKey: string | undefined;
+  childCompletedAt: Date | undefined;
+}
+
+export interface StoredTimer {
+  sourceState: string;
+  transitionKey: string;
+  dueAt: Date;
+}
+
 export type StartResult = "started" | "keyInUse";
 
 export interface InstanceStore {
@@ -179,6 +191,15 @@ export interface InstanceStore {
 
   /** Oldest first. */
   correlations(parentId: string): Promise<Correlation[]>;
+
+  /** Children, their children, and so on; parents before their children. */
+  descendants(instanceId: string): Promise<Descendant[]>;
+
+  /** Instances of a domain that wait for a person, newest first. */
+  humanTasks(domain: string, most: number): Promise<Instance[]>;
+
+  /** Scheduled transitions that wait for their time, the next one first. */
+  timers(instanceId: string): Promise<StoredTimer[]>;
 
   /** The one that a child belongs to. */
   correlationOf(childId: string): Promise<Correlation | undefined>;

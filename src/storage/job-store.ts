@@ -48,6 +48,8 @@ export interface JobStore {
   takePause(instanceId: string, owner: string): Promise<Job | undefined>;
   /** Whether a run of the instance is under way or queued. */
   hasRun(instanceId: string): Promise<boolean>;
+  /** Whether the instance is still to be started, as somebody's child. */
+  isStarting(instanceId: string): Promise<boolean>;
 
   /** This node lives for another while. */
   beat(owner: string, aliveSeconds: number): Promise<void>;

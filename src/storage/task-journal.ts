@@ -1,3 +1,4 @@
+import type { TriggerType } from "../engine/definition/enumerations.ts";
 import type { TaskFailure } from "../engine/task-failure.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
 
@@ -36,4 +37,26 @@ export interface TaskJournal {
   find(key: JournalKey): Promise<Journaled>;
   /** False when the job is no longer the owner's; nothing is kept then. */
   add(entry: JournalEntry): Promise<boolean>;
+  /** What an instance's tasks did outside, oldest first. */
+  list(instanceId: string): Promise<ListedTask[]>;
+}
+
+/** A task as the journal has it, with the record of the transition it ran in. */
+export interface ListedTask {
+  executionKey: string;
+  taskKey: string;
+  succeeded: boolean;
+  /** How often it was tried. */
+  tries: number;
+  startedAt: Date;
+  finishedAt: Date;
+  failure: TaskFailure | undefined;
+  record:
+    | {
+        transitionKey: string;
+        fromState: string;
+        toState: string | undefined;
+        trigger: TriggerType;
+      }
+    | undefined;
 }

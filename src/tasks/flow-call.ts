@@ -49,6 +49,7 @@ export async function callFlow(
         headers: callHeaders(call, headersOf(call)),
         traceId: context.traceId,
         executionKey,
+        triggerDepth: context.triggerDepth + 1,
         validateTls: config["validateSsl"] !== false,
         timeoutMs,
         signal,

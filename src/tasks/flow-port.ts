@@ -37,14 +37,15 @@ export interface FlowCall {
   readonly traceId: string | undefined;
   /** The same in every attempt. */
   readonly executionKey: string;
+  /** How many calls of tasks led to this one, itself included. */
+  readonly triggerDepth: number;
   readonly validateTls: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** What changes something says how many such calls led to it, itself included. */
+/** What changes something. */
 interface TriggerCall extends FlowCall {
-  readonly triggerDepth: number;
   readonly sync: boolean;
   readonly tags: readonly string[];
   readonly body: JsonValue | undefined;

@@ -36,7 +36,7 @@ export interface MappedBy {
 
 export function mappingHandlers(
   scripts: ScriptHost,
-  { definition, context, request }: TaskInvocation,
+  { definition, context, request, onReply }: TaskInvocation,
   script: ScriptCode,
   { code, name, outputKind = "mapping.output" }: MappedBy,
 ): MappingHandlers {
@@ -85,8 +85,9 @@ export function mappingHandlers(
   return {
     input: async () => (await call("input", {})).task ?? config,
     async output(response) {
-      const { value } = await call("output", seen(response));
-      return ((value as ResponseValue | null)?.data ?? undefined) as JsonValue | undefined;
+      const value = (await call("output", seen(response))).value as ResponseValue | null;
+      if (value !== null) onReply?.(value);
+      return (value?.data ?? undefined) as JsonValue | undefined;
     },
     seen,
     take: (answer) => {

@@ -69,7 +69,12 @@ function flowsAt(http: Pick<HttpClient, "send">, address: string): Flows {
     });
 
   const getInstance = ({ instance, extensions, ...call }: ReadCall) =>
-    send(call, { method: "GET", path: `/${encodeURIComponent(instance)}`, query: { extensions } });
+    send(call, {
+      method: "GET",
+      path: `/${encodeURIComponent(instance)}`,
+      query: { extensions },
+      headers: { [peerHeaders.triggerDepth]: String(call.triggerDepth) },
+    });
 
   return {
     start,

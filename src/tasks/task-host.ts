@@ -4,6 +4,7 @@ import type { TaskBinding } from "../engine/definition/model.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import type { JsonValue } from "../engine/exact-json.ts";
 import type { Author, Instance } from "../engine/instance.ts";
+import type { ResponseValue } from "../scripting/contract.ts";
 import type { ScriptRequest } from "../scripting/script-host.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
 
@@ -19,6 +20,8 @@ export interface TaskInvocation {
   signal: AbortSignal;
   /** What a script of this task is run with; `seen` is what has changed since the group began. */
   request: (script: ScriptCode, seen?: Partial<SeenByScript>) => ScriptRequest;
+  /** Told what the output handler answered as a whole: functions answer with its status and headers. */
+  onReply?: ((value: ResponseValue) => void) | undefined;
 }
 
 /** For whom a task runs, and what has happened before it. */

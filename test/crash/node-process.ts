@@ -8,7 +8,8 @@ import type { AtEnd } from "./at-end.ts";
 
 export interface NodeOptions {
   databaseUrl: string;
-  effectUrl: string;
+  /** Of the task `effect`; without it the node has the product's own tasks. */
+  effectUrl?: string;
   /** Settings in their environment form. */
   env?: Record<string, string>;
   atEnd: AtEnd;
@@ -29,7 +30,7 @@ const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 
 /** Resolves when the node listens. */
 export async function startNode(options: NodeOptions): Promise<NodeProcess> {
-  const { databaseUrl, effectUrl, env, atEnd } = options;
+  const { databaseUrl, effectUrl = "", env, atEnd } = options;
   const child = spawn(process.execPath, ["--import", tsx, program], {
     env: {
       PATH: process.env["PATH"],

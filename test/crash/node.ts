@@ -1,9 +1,10 @@
 /**
  * One node of the product, as a process of its own that a test can kill, stop and continue.
  *
- * The task `effect` reaches outside: it posts to the server of the test (`EFFECT_URL`) with the
- * execution key as its idempotency key. A line on stdin (`after-journal:3`) names the spot where the
- * process kills itself. Says where it listens, in one line of JSON.
+ * With `EFFECT_URL` the only task is `effect`, which reaches outside: it posts to that server of the
+ * test with the execution key as its idempotency key. Without it the tasks are the product's own. A
+ * line on stdin (`after-journal:3`) names the spot where the process kills itself. Says where it
+ * listens, in one line of JSON.
  */
 import { createInterface } from "node:readline";
 import { loadConfig } from "../../src/config.ts";
@@ -46,7 +47,7 @@ const millrace = await startMillrace({
   config,
   log: createLog({ level: config["Log.Level"] }),
   roles: NODE_ROLES.split(",") as Role[],
-  tasks,
+  ...(EFFECT_URL === "" ? {} : { tasks }),
   faultPoint: (name) => faultPoint(name),
 });
 process.once("SIGTERM", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aSchema, aWorkflow } from "../support/a-workflow.ts";
 import { codeOf, instancesOf, type InstanceBody } from "../support/instances-of.ts";
-import { publishPath, startRuntimeForFile } from "../support/start-runtime.ts";
+import { publishPath, startRuntime, startRuntimeForFile } from "../support/start-runtime.ts";
 
 const app = await startRuntimeForFile();
 const allow = (role: string) => [{ role, grant: "allow" }];
@@ -167,6 +167,16 @@ describe("ETags", () => {
 
     expect(bodyOf(before).attributes).toEqual({ name: "n" });
     expect([after.status, bodyOf(after).attributes]).toEqual([200, {}]);
+  });
+
+  test("are the same on every node", async () => {
+    const id = await accounts.begin({ attributes });
+    const other = await startRuntime({ databaseUrl: app.databaseUrl });
+    const there = async ({ headers }: typeof customer) =>
+      (await other.get(`${accounts.path}/${id}`, headers)).headers["etag"];
+
+    expect(await there(customer)).toBe(await tagFor(id, customer));
+    expect(await there(office)).toBe(await tagFor(id, office));
   });
 
   test("of a synchronous answer and of a read by the same caller are the same", async () => {

@@ -19,6 +19,7 @@ function aRuntimeServer() {
     domain: "",
     requireFlowVersion: true,
     schemas: readComponentSchemas(),
+    live: { maxWaiters: 1, heartbeatMs: 15_000, longestMs: 60_000 },
   });
   onTestFinished(() => app.close());
   return app;

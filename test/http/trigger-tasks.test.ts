@@ -3,11 +3,12 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { StorageUnavailable } from "../../src/engine/storage-unavailable.ts";
 import { aSchema, aWorkflow, defaultDomain, hook } from "../support/a-workflow.ts";
 import { eventually } from "../support/eventually.ts";
 import { codeOf, idOf, instancesOf, movesOf } from "../support/instances-of.ts";
-import { aTask, dataOf, runTask } from "../support/run-task.ts";
-import { startRuntime, startRuntimeForFile } from "../support/start-runtime.ts";
+import { aTask, dataOf, run, runTask, taskRef } from "../support/run-task.ts";
+import { startRuntime, startRuntimeForFile, type TestRuntime } from "../support/start-runtime.ts";
 
 const payments = await startRuntimeForFile({ settings: { "Runtime.Domain": "payments" } });
 const app = await startRuntimeForFile({
@@ -280,7 +281,7 @@ describe("an instance id that another runtime chose", () => {
       const ids = new Set([...first, later].map(idOf));
       expect([...ids]).toEqual([headers["x-millrace-instance-id"]]);
       expect(new Set([...first, later].map((answer) => answer.text)).size).toBe(1);
-      expect(await orders.history([...ids][0]!)).toHaveLength(1);
+      await eventually(async () => expect(await orders.history([...ids][0]!)).toHaveLength(1));
     },
   );
 
@@ -577,4 +578,96 @@ describe("another domain", () => {
     const here = instancesOf(every, "payment", "payments");
     expect(codeOf(await here.get("PAY-3"))).toBe("200");
   });
+});
+
+describe("a task whose result is lost before it is written down", () => {
+  let losses = 0;
+  const forgetful = startRuntimeForFile({
+    faultPoint: (name) => {
+      if (name !== "after-task" || losses === 0) return;
+      losses -= 1;
+      throw new StorageUnavailable("the answer is lost");
+    },
+    settings: { "Domains.Addresses": [`payments=${payments.url}`] },
+  });
+
+  test.each([
+    ["11", "start", {}],
+    ["11", "start-and-wait", { sync: true }],
+    ["14", "subprocess", {}],
+  ])("is repeated and starts nothing twice (%s, %s)", async (type, how, config) => {
+    const node = await forgetful;
+    await node.publish(anOrder(`order-${how}`));
+    losses = 3;
+
+    const { instance } = await runTask(node, {
+      key: `lost-${how}`,
+      type,
+      config: { domain: defaultDomain, flow: `order-${how}`, ...config },
+      query: "sync=false",
+    });
+
+    expect(losses).toBe(0);
+    expect(instance.metadata).toMatchObject({ status: "A", currentState: "done" });
+    expect(await countOf(node, `order-${how}`)).toBe(1);
+  });
+
+  test("is repeated and starts nothing twice (21, of starts)", async () => {
+    const node = await forgetful;
+    const config = { domain: defaultDomain, flow: "order-each", sync: true };
+    await node.publish(anOrder("order-each"), aTask("start-each", "11", config));
+    losses = 3;
+
+    const { instance } = await run(node, {
+      key: "lost-fan-out",
+      task: aTask("lost-fan-out", "21", { itemsPath: "$.list", task: taskRef("start-each") }),
+      mapping: { type: "G" },
+      data: { list: [1, 2] },
+      query: "sync=false",
+    });
+
+    expect(losses).toBe(0);
+    expect(instance.attributes).toMatchObject({ fanOutResultsSummary: { succeeded: 2 } });
+    expect(await countOf(node, "order-each")).toBe(2);
+  });
+
+  test("is repeated and moves nothing twice", async () => {
+    const node = await forgetful;
+    await node.publish(anOrder("walker"));
+    const walkers = instancesOf(node, "walker");
+    const id = await walkers.begin({});
+    losses = 3;
+
+    const { response } = await runTask(node, {
+      key: "lost-move",
+      type: "12",
+      config: { domain: defaultDomain, flow: "walker", instanceId: id, transitionName: "ship" },
+      query: "sync=false",
+    });
+
+    expect(losses).toBe(0);
+    expect(response).toMatchObject({ isSuccess: true, data: { id, status: "A" } });
+    expect(movesOf(await walkers.history(id))).toEqual(["start: open-open", "ship: open-shipped"]);
+  });
+
+  test("is repeated in another domain too, where it starts nothing twice", async () => {
+    losses = 3;
+
+    await runTask(await forgetful, {
+      key: "lost-payment",
+      type: "11",
+      config: { domain: "payments", flow: "payment", body: { lost: "once" }, sync: true },
+      query: "sync=false",
+    });
+
+    expect(losses).toBe(0);
+    const filter = encodeURIComponent('{"attributes":{"lost":{"eq":"once"}}}');
+    const { body } = await paid.list(`filter=${filter}`);
+    expect((body as { items: object[] }).items).toHaveLength(1);
+  });
+
+  const countOf = async (node: TestRuntime, workflow: string) => {
+    const { body } = await instancesOf(node, workflow).list("pageSize=100");
+    return (body as { items: object[] }).items.length;
+  };
 });

@@ -22,7 +22,8 @@ async function aStore() {
   const database = openDatabase({ url, poolSize: 4, statementTimeoutMs: 5000 });
   onTestFinished(() => database.close());
   const jobs = createJobStore({ queries: database, heartbeat: database, leaseSeconds });
-  const instances = createInstanceStore(database, { lanes: 2, leaseSeconds });
+  const lanes = { lanes: 2, patienceMs: 20 };
+  const instances = createInstanceStore(database, { lanes, leaseSeconds });
   await jobs.beat(nodeA, 60);
   await jobs.beat(nodeB, 60);
 

@@ -32,9 +32,12 @@ export async function aGatedRuntimeForFile(): Promise<GatedRuntime> {
 async function openGate(): Promise<{ gate: GatedRuntime; close: () => Promise<void> }> {
   let left = Number.POSITIVE_INFINITY;
   let waiting: (() => void)[] = [];
-  const turn = async () => {
-    for (; left <= 0;) await new Promise<void>((resolve) => waiting.push(resolve));
-    left -= 1;
+  const turn = async (): Promise<void> => {
+    if (left > 0) left -= 1;
+    else {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      await turn();
+    }
   };
   const answer = async (request: IncomingMessage): Promise<Response> => {
     const { method = "GET", url = "/", headers } = request;

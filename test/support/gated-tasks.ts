@@ -33,7 +33,8 @@ export function gatedTasks(): GatedTasks {
   const begun: { key: string; executionKey: string }[] = [];
   let held: Held[] = [];
   const take = (key: string): Held => {
-    const found = held.find((it) => it.key === key);
+    // The newest: one that an earlier test left behind must not be taken for it.
+    const found = held.findLast((it) => it.key === key);
     if (found === undefined) throw new Error(`task '${key}' is not under way`);
     held = held.filter((it) => it !== found);
     return found;

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { variableName } from "../../src/engine/definition/variable-name.ts";
 import { slot } from "./a-script-slot.ts";
 import { aComponent, aWorkflow, defaultDomain } from "./a-workflow.ts";
+import { eventually } from "./eventually.ts";
 import { instancesOf, type InstanceBody } from "./instances-of.ts";
 import type { TestRuntime } from "./start-runtime.ts";
 
@@ -17,6 +18,8 @@ export interface TaskToRun {
   data?: object;
   instanceKey?: string;
   headers?: Record<string, string>;
+  /** `sync=false`: nobody waits for the transition but the test. */
+  query?: string;
 }
 
 export interface TaskRun {
@@ -40,13 +43,13 @@ export const taskRef = (key: string) => ({
 });
 
 export async function runTask(app: TestRuntime, wanted: TaskToRun): Promise<TaskRun> {
-  const { key, type, config, input = "", data = {}, instanceKey, headers } = wanted;
+  const { key, type, config, input = "", ...more } = wanted;
   const mapping = slot(`
     export function InputHandler(task, context) { ${input}; return {}; }
     export function OutputHandler(context) {
       return { Data: { response: context.TaskResponse[${JSON.stringify(variableName(key))}] } };
     }`);
-  return run(app, { key, task: aTask(key, type, config), mapping, data, instanceKey, headers });
+  return run(app, { ...more, key, task: aTask(key, type, config), mapping });
 }
 
 /** The same with a mapping of one's own; what it merges is in the instance's data. */
@@ -59,9 +62,10 @@ export async function run(
     data?: object;
     instanceKey?: string | undefined;
     headers?: Record<string, string> | undefined;
+    query?: string | undefined;
   },
 ): Promise<TaskRun> {
-  const { key, task, mapping, data = {}, instanceKey, headers } = given;
+  const { key, task, mapping, data = {}, instanceKey, headers, query = "sync=true" } = given;
   await app.publish(
     task,
     aWorkflow(key)
@@ -75,9 +79,14 @@ export async function run(
   );
   const flow = instancesOf(app, key);
   const id = await flow.begin({ key: instanceKey, attributes: data });
-  const answer = await flow.send(id, "go", {}, headers === undefined ? {} : { headers });
-  expect(answer).toMatchObject({ status: 200 });
-  const instance = await flow.read(id);
+  const sent = { query, ...(headers === undefined ? {} : { headers }) };
+  const answer = await flow.send(id, "go", {}, sent);
+  expect(answer).toMatchObject({ status: query === "sync=true" ? 200 : 202 });
+  const instance = await eventually(async () => {
+    const found = await flow.read(id);
+    expect(found.metadata.status).not.toBe("B");
+    return found;
+  });
   return {
     id,
     instance,

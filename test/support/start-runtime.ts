@@ -9,6 +9,7 @@ import { Agent, request } from "undici";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import { startMillrace, type Role } from "../../src/millrace.ts";
+import type { FaultPoint } from "../../src/runtime/fault-point.ts";
 import type { ScriptHost } from "../../src/scripting/script-host.ts";
 import type { TaskHost } from "../../src/tasks/task-host.ts";
 import { createDatabase } from "./database.ts";
@@ -22,6 +23,7 @@ export interface StartOptions {
   log?: Log;
   tasks?: TaskHost;
   scripts?: ScriptHost;
+  faultPoint?: FaultPoint;
 }
 
 export interface Answer {
@@ -89,6 +91,7 @@ async function start(options: StartOptions): Promise<TestRuntime> {
     roles: options.roles ?? ["api"],
     ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
     ...(options.scripts === undefined ? {} : { scripts: options.scripts }),
+    ...(options.faultPoint === undefined ? {} : { faultPoint: options.faultPoint }),
   });
   const url = millrace.runtimeUrl ?? millrace.deployUrl ?? "";
   const agent = new Agent();

@@ -18,6 +18,8 @@ export interface SchemaGraph {
   leadingTo(ends: readonly SchemaNode[]): ReadonlySet<SchemaNode>;
   members(node: SchemaNode, name: string): SchemaNode[];
   items(node: SchemaNode, index: number): SchemaNode[];
+  /** How many first items have a subschema of their own. */
+  positions(node: SchemaNode): number;
 }
 
 export function schemaGraph(schema: Readonly<Record<string, unknown>>): SchemaGraph {
@@ -58,10 +60,10 @@ export function schemaGraph(schema: Readonly<Record<string, unknown>>): SchemaGr
   const allItems = (node: SchemaNode): SchemaNode[] =>
     nodesOf(...itemKeywords.flatMap((keyword) => node.schema[keyword]));
   const items = (node: SchemaNode, index: number): SchemaNode[] => {
-    const { items: rest, prefixItems, contains, additionalItems, unevaluatedItems } = node.schema;
-    const positions = Array.isArray(prefixItems) ? prefixItems : Array.isArray(rest) ? rest : [];
-    const found: unknown =
-      index < positions.length ? positions[index] : Array.isArray(rest) ? additionalItems : rest;
+    const { items: rest, contains, additionalItems, unevaluatedItems } = node.schema;
+    const first = firstItems(node);
+    const found =
+      index < first.length ? first[index] : Array.isArray(rest) ? additionalItems : rest;
     return nodesOf(found, contains, unevaluatedItems);
   };
   const inside = (node: SchemaNode): SchemaNode[] => [
@@ -85,7 +87,13 @@ export function schemaGraph(schema: Readonly<Record<string, unknown>>): SchemaGr
     leadingTo: (ends) => leadingTo(ends, all.nodes, deeper),
     members,
     items,
+    positions: (node) => firstItems(node).length,
   };
+}
+
+function firstItems({ schema }: SchemaNode): readonly unknown[] {
+  const { prefixItems, items } = schema;
+  return Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
 }
 
 const refKeywords = ["$ref", "$dynamicRef", "$recursiveRef"];

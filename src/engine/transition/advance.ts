@@ -275,8 +275,7 @@ function runHook(run: Run, tools: Tools): Advance {
 function leave(run: Run): Run {
   if (!leaves(run.hop.kind)) return run;
   const state = currentState(run);
-  const hasTimers = state.transitions.some((t) => t.triggerType === "scheduled");
-  if (!hasTimers) return run;
+  if (!state.transitions.some((t) => t.triggerType === "scheduled")) return run;
   const { pending } = run;
   return {
     ...run,
@@ -326,14 +325,16 @@ function leaveChild(run: Run): Run {
   };
 }
 
-type Taken = Run | { failure: TaskFailure };
+/** `binding` is the task whose output was refused; none when several contradict each other. */
+type Taken = Run | { failure: TaskFailure; binding?: TaskBinding | undefined };
 
 /** Outputs are merged in the order the tasks are declared, whichever ended first. */
 function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools): Taken {
   const failure = conflictIn(outcomes);
   if (failure !== undefined) return { failure };
   let next: Run = { ...run, group: run.group + 1, failedAttempts: {} };
-  for (const { name, response, data, stage, metaData, body, responses } of outcomes) {
+  for (const [i, outcome] of outcomes.entries()) {
+    const { name, response, data, stage, metaData, body, responses } = outcome;
     if (stage !== undefined) {
       next = { ...next, instance: { ...next.instance, stage: stage ?? undefined } };
     }
@@ -348,16 +349,18 @@ function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools):
     }
     if (data === undefined) continue;
     const found = findUnstorable(data);
-    if (found !== undefined) return { failure: outputUnstorable(name, found) };
+    const binding = groupsOf(run, run.phase as Hook)[run.group]?.tasks[i];
+    const task = binding?.task.key ?? name;
+    if (found !== undefined) return { failure: outputUnstorable(task, found), binding };
     const merged = merge(next, data, "patch", tools);
-    if ("errors" in merged) return { failure: outputRefused(name, merged.errors) };
+    if ("errors" in merged) return { failure: outputRefused(task, merged.errors), binding };
     if (merged.changed) next = withChange(merged.run, data);
   }
   return next;
 }
 
 /** Tasks that ran side by side must not have said different things about one thing. */
-function conflictIn(outcomes: readonly TaskOutcome[]): TaskFailure | undefined {
+export function conflictIn(outcomes: readonly TaskOutcome[]): TaskFailure | undefined {
   if (outcomes.length < 2) return undefined;
   const stages = new Set(outcomes.flatMap(({ stage }) => (stage === undefined ? [] : [stage])));
   if (stages.size > 1) {
@@ -396,7 +399,7 @@ function conflictingKey(written: readonly Readonly<Record<string, JsonValue>>[])
 }
 
 /** Only objects can be joined; a text or a list is found under the task's name alone. */
-function joinBody(body: JsonValue | undefined, response: JsonValue): JsonValue | undefined {
+export function joinBody(body: JsonValue | undefined, response: JsonValue): JsonValue | undefined {
   if (!isJsonObject(response)) return body;
   return body === undefined ? response : mergeData(body, response);
 }
@@ -507,10 +510,14 @@ const chainTooLong = ({ key }: Transition) =>
 
 function armTimers(run: Run, tools: Tools): Advance {
   const scheduled = currentState(run).transitions.filter((t) => t.triggerType === "scheduled");
-  if (scheduled.length === 0 || !enters(run.hop.kind)) return rest(run, [], tools);
+  if (scheduled.length === 0 || hasTimers(run)) return rest(run, [], tools);
   const next: Run = { ...run, phase: "timers" };
   return { kind: "waiting", run: next, todo: { kind: "timers", transitions: scheduled } };
 }
+
+/** Set when the state was entered: beside an update of the data, and after a subflow that has ended. */
+const hasTimers = ({ hop, pending }: Run) =>
+  hop.kind === "updateData" || (hop.kind === "resume" && pending.endedChildren.length > 0);
 
 function rest(run: Run, timers: readonly TimerToArm[], tools: Tools): Advance {
   const closed = closeRecord(run, tools);

@@ -10,7 +10,8 @@ import type { ErrorAction } from "../definition/enumerations.ts";
 import type { TaskFailure } from "../task-failure.ts";
 import { stateOf, type Run } from "./run.ts";
 
-export type BoundaryLevel = "Task" | "State" | "Global";
+/** `Job`: no rule was asked, because the run itself was lost or too late. */
+export type BoundaryLevel = "Task" | "State" | "Global" | "Job";
 
 export interface BoundaryDecision {
   readonly level: BoundaryLevel;

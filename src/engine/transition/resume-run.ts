@@ -25,6 +25,7 @@ export interface Resumption {
   author: Author;
   headers: Readonly<Record<string, string>>;
   roles: readonly string[];
+  triggerDepth?: number | undefined;
 }
 
 /**
@@ -38,7 +39,7 @@ export function resumeWaiting({ phase, ...given }: Resumption, tools: Tools): Ru
     ...given,
     payload: noPayload,
     idempotencyKey: undefined,
-    triggerDepth: 0,
+    triggerDepth: given.triggerDepth ?? 0,
     depth: 0,
     firstSeq: instance.lastSeq + 1,
     pending: nothingPending,

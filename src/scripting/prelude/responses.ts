@@ -74,7 +74,8 @@ export interface FanOutItemResult {
   readonly Data: Dynamic;
   readonly ErrorCode: string | null;
   readonly ErrorMessage: string | null;
-  readonly Duration: Dynamic;
+  /** In milliseconds. */
+  readonly Duration: number;
 }
 
 export interface FanOutResult {

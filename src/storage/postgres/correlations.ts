@@ -1,6 +1,6 @@
 /** Who waits for whom. */
 import type { InstanceStatus } from "../../engine/instance.ts";
-import type { Correlation } from "../instance-store.ts";
+import type { Correlation, Descendant } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
 
 const columns = `
@@ -21,6 +21,22 @@ const ofChild = {
     select ${columns} from correlation c left join instance i on i.id = c.child_id
     where c.child_id = $1`,
 };
+
+const below = {
+  name: "list-descendants",
+  text: `
+    with recursive tree (id, depth) as (
+      select c.id, 1 from correlation c where c.parent_id = $1
+      union all
+      select c.id, t.depth + 1
+      from tree t join correlation p on p.id = t.id join correlation c on c.parent_id = p.child_id)
+    select ${columns}, i.key as child_key, i.completed_at as child_completed_at
+    from tree t join correlation c on c.id = t.id left join instance i on i.id = c.child_id
+    order by t.depth, c.created_at, c.id limit $2`,
+};
+
+/** More than anybody looks through; a tree beyond that is cut at its youngest leaves. */
+const mostDescendants = 1000;
 
 interface CorrelationRow {
   id: string;
@@ -51,6 +67,16 @@ export async function findCorrelation(
 ): Promise<Correlation | undefined> {
   const [row] = await queries.query<CorrelationRow>(ofChild, [childId]);
   return row === undefined ? undefined : toCorrelation(row);
+}
+
+export async function listDescendants(queries: Queries, instanceId: string): Promise<Descendant[]> {
+  type Row = CorrelationRow & { child_key: string | null; child_completed_at: Date | null };
+  const rows = await queries.query<Row>(below, [instanceId, mostDescendants]);
+  return rows.map((row) => ({
+    ...toCorrelation(row),
+    childKey: row.child_key ?? undefined,
+    childCompletedAt: row.child_completed_at ?? undefined,
+  }));
 }
 
 const toCorrelation = (row: CorrelationRow): Correlation => ({

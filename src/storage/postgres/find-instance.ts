@@ -2,7 +2,7 @@ import type { Instance } from "../../engine/instance.ts";
 import { isUuid } from "../../engine/uuid.ts";
 import type { InstanceAddress } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
-import { createGather } from "./gather.ts";
+import { createGather, type Lanes } from "./gather.ts";
 import { instanceColumns, toInstance, type InstanceRow } from "./instance-row.ts";
 
 const byId = {
@@ -26,10 +26,10 @@ const byKey = {
 /** Reads that wait at the same moment travel together; see `gather.ts`. */
 export function createInstanceFinder(
   queries: Queries,
-  lanes: number,
+  lanes: Lanes,
 ): (address: InstanceAddress) => Promise<Instance | undefined> {
   const gather = createGather<string, InstanceRow | undefined>({
-    lanes,
+    ...lanes,
     largest: 64,
     async one(id) {
       const [row] = await queries.query<InstanceRow>(byId, [id]);

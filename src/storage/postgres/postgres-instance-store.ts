@@ -3,14 +3,17 @@ import type { Database } from "./database.ts";
 import { createInstanceFinder } from "./find-instance.ts";
 import { findRepeat } from "./find-repeat.ts";
 import { lastManualAuthor } from "./last-manual-author.ts";
+import type { Lanes } from "./gather.ts";
 import { listRecords } from "./list-records.ts";
 import { readDeltas } from "./read-deltas.ts";
-import { findCorrelation, listCorrelations } from "./correlations.ts";
+import { findCorrelation, listCorrelations, listDescendants } from "./correlations.ts";
+import { listHumanTasks } from "./list-human-tasks.ts";
+import { listTimers } from "./list-timers.ts";
 import { createRunWriter } from "./write-runs.ts";
 
 export interface InstanceStoreOptions {
-  /** Batches under way at once, for reads and for writes each. */
-  lanes: number;
+  /** How reads, and writes, gather into batches. */
+  lanes: Lanes;
   /** How long a claimed job stays this node's. */
   leaseSeconds: number;
 }
@@ -27,6 +30,9 @@ export function createInstanceStore(
     lastManualAuthor: (instanceId) => lastManualAuthor(database, instanceId),
     deltas: (instanceId) => readDeltas(database, instanceId),
     correlations: (parentId) => listCorrelations(database, parentId),
+    descendants: (instanceId) => listDescendants(database, instanceId),
+    humanTasks: (domain, most) => listHumanTasks(database, domain, most),
+    timers: (instanceId) => listTimers(database, instanceId),
     correlationOf: (childId) => findCorrelation(database, childId),
     start: writer.start,
     write: writer.write,

@@ -18,10 +18,17 @@ const claimJobs = {
       select j.id from job j join instance i on i.id = j.instance_id
       where j.ready_at <= now() and j.owner is not null
       order by j.ready_at limit $2 - (select count(*) from free) for update skip locked),
+    -- a child that nobody has started yet; its id keeps it from being started twice
+    unborn as (
+      select j.id from job j
+      where j.ready_at <= now() and j.owner is not null and j.kind = 'sf'
+        and not exists (select from instance i where i.id = j.instance_id)
+      order by j.ready_at limit $2 - (select count(*) from free) for update skip locked),
     claimed as (
       update job j set owner = $1, attempts = j.attempts + 1,
         ready_at = now() + make_interval(secs => $3)
-      where j.id in (select id from free union all select id from deserted)
+      where j.id in (select id from free union all select id from deserted
+        union all select id from unborn)
       returning j.*),
     fenced as (
       update instance i set rev = i.rev + 1
@@ -32,7 +39,7 @@ const claimJobs = {
 const reloadJob = {
   name: "reload-job",
   text: `
-    select ${jobColumns} from job j join instance i on i.id = j.instance_id
+    select ${jobColumns} from job j left join instance i on i.id = j.instance_id
     where j.id = $1 and j.attempts = $2 and j.owner = $3`,
 };
 
@@ -79,6 +86,11 @@ const removeJob = {
 const findRun = {
   name: "find-run",
   text: "select 1 from job where instance_id = $1 and kind = 'tx' limit 1",
+};
+
+const findStart = {
+  name: "find-start",
+  text: "select 1 from job where instance_id = $1 and kind = 'sf' limit 1",
 };
 
 const beatNode = {
@@ -162,6 +174,9 @@ export const createJobStore = ({
   },
   async hasRun(instanceId) {
     return (await queries.query(findRun, [instanceId])).length > 0;
+  },
+  async isStarting(instanceId) {
+    return (await queries.query(findStart, [instanceId])).length > 0;
   },
   async beat(owner, aliveSeconds) {
     await heartbeat.query(beatNode, [owner, aliveSeconds]);

@@ -1,6 +1,7 @@
 import { parseJson, stringifyJson, type JsonValue } from "../../engine/exact-json.ts";
 import type { JournalEntry, TaskJournal } from "../task-journal.ts";
 import type { Queries } from "./database.ts";
+import { listTaskJournal } from "./list-task-journal.ts";
 
 const findEntry = {
   name: "find-journal-entry",
@@ -69,4 +70,5 @@ export const createTaskJournal = (queries: Queries): TaskJournal => ({
     ]);
     return rows.length > 0;
   },
+  list: (instanceId) => listTaskJournal(queries, instanceId),
 });

@@ -5,7 +5,7 @@
  */
 import type { RunWrite, StartResult } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
-import { createGather, type Gather } from "./gather.ts";
+import { createGather, type Gather, type Lanes } from "./gather.ts";
 import { fitsOneRow, writeOneRun } from "./write-one-run.ts";
 import {
   checkpointRows,
@@ -70,9 +70,12 @@ const inserted = `
       stage, tags, data, data_version, entity_etag, created_at, created_by, created_by_behalf_of,
       modified_at, modified_by, modified_by_behalf_of, completed_at, incident_count, has_active_incident,
       origin, open_child, open_child_domain, open_child_flow
-    from w where w.key is null or not exists (
+    from w where (w.key is null or not exists (
       select from instance i where i.domain = w.domain and i.flow = w.flow and i.key = w.key
-        and i.status not in ('C', 'P'))
+        and i.status not in ('C', 'P')))
+      -- a child whose parent has moved on is not started any more
+      and (w.origin is null or exists (
+        select from correlation c where c.child_id = w.id and c.completed_at is null))
     on conflict do nothing
     returning id)`;
 
@@ -225,7 +228,7 @@ export interface RunWriter {
 
 export function createRunWriter(
   queries: Queries,
-  options: { lanes: number; leaseSeconds: number },
+  options: { lanes: Lanes; leaseSeconds: number },
 ): RunWriter {
   const send = async (writes: RunWrite[], isNew: boolean): Promise<boolean[]> => {
     // The same order on every connection and node, so that batches do not lock crosswise.
@@ -255,7 +258,7 @@ export function createRunWriter(
 
   const gather = (isNew: boolean): Gather<RunWrite, boolean> =>
     createGather({
-      lanes: options.lanes,
+      ...options.lanes,
       largest: 64,
       // A row is changed once per statement: those who are shown something count as changed too.
       keysOf: ({ instance, showsTo = [] }) => [instance.id, ...showsTo],

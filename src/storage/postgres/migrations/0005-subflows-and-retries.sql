@@ -8,6 +8,21 @@ alter table instance
   add column open_child_domain text,
   add column open_child_flow text;
 
+-- Definitions are read as instances; they have no relatives.
+create or replace view component_instance as
+select c.id, c.domain, c.flow, c.key, v.flow_version,
+  'A'::"char" as status, v.revision as rev, 0 as last_seq,
+  'active' as current_state, 2::smallint as current_state_type, 0::smallint as current_state_sub_type,
+  'active' as effective_state, 2::smallint as effective_state_type, 0::smallint as effective_state_sub_type,
+  null::text as stage, c.tags, v.attributes, component_data(v.attributes) as data,
+  v.version as data_version, v.entity_etag,
+  c.created_at, c.created_by, c.created_by_behalf_of,
+  c.modified_at, c.modified_by, c.modified_by_behalf_of, null::timestamptz as completed_at,
+  0 as incident_count, false as has_active_incident, false as is_transient,
+  null::text as origin, null::uuid as open_child, null::text as open_child_domain,
+  null::text as open_child_flow
+from component c join component_version v on v.component_id = c.id and v.version = c.latest_version;
+
 -- One row per child of an instance. A subflow (S) is waited for, a subprocess (P) is not.
 create table correlation (
   id uuid primary key,

@@ -1,0 +1,152 @@
+/**
+ * What extensions add to an instance that is read. Global ones run whenever an instance of their
+ * domain is read, the others as its workflow and the request name them; see `isWanted`.
+ *
+ * A task that reads an instance gets the extensions it names and no others: one that runs by itself
+ * and reads an instance would otherwise cause itself.
+ */
+import { ComponentKind } from "../engine/component-kind.ts";
+import { normaliseExtension, type Extension } from "../engine/definition/normalise-extension.ts";
+import type { Workflow } from "../engine/definition/model.ts";
+import { variableName } from "../engine/definition/variable-name.ts";
+import { isJsonObject, setMember, type JsonObject, type JsonValue } from "../engine/exact-json.ts";
+import type { Instance } from "../engine/instance.ts";
+import { problems } from "../engine/problems.ts";
+import { StepFailed } from "../engine/task-failure.ts";
+import type { TaskOutcome } from "../engine/transition/advance.ts";
+import { mostTriggers } from "../tasks/trigger-call.ts";
+import type { Asker } from "./asker.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { loadWorkflow } from "./load-program.ts";
+import { nothingRun } from "./read-context.ts";
+import { runReadTasks, type ReadTaskPorts } from "./run-read-tasks.ts";
+
+export type RunExtensions = (
+  instance: Instance,
+  requested: readonly string[],
+  asker: Asker,
+) => Promise<JsonObject>;
+
+/** By variable name; throws `Extension:600001` for the first that fails. */
+export async function runExtensions(
+  ports: ReadTaskPorts,
+  instance: Instance,
+  requested: readonly string[],
+  asker: Asker,
+): Promise<JsonObject> {
+  const { domain, flow, flowVersion: version } = instance;
+  const isByTask = asker.triggerDepth > 0;
+  if (isByTask && requested.length === 0) return {};
+  const workflow = await loadWorkflow(ports.catalogue, { domain, workflow: flow, version });
+  const names = new Set(requested.map((name) => name.trim().toLowerCase()));
+  const known = await extensionsFor(ports.catalogue, domain, workflow);
+  const wanted = known.filter(
+    ({ extension, isListed }) =>
+      extension.scope !== "getAllInstances" &&
+      isWanted(extension, { isListed, names, isByTask }),
+  );
+  const results = await Promise.all(
+    wanted.map(({ extension }) => runExtension(ports, extension, { instance, workflow, asker })),
+  );
+  const extensions: JsonObject = {};
+  for (const [i, { extension }] of wanted.entries()) {
+    setMember(extensions, variableName(extension.key), results[i] ?? null);
+  }
+  return extensions;
+}
+
+interface Known {
+  readonly extension: Extension;
+  /** By the workflow. */
+  readonly isListed: boolean;
+}
+
+/** Global ones first, then the workflow's, in its order. */
+async function extensionsFor(
+  catalogue: Catalogue,
+  domain: string,
+  { extensions: references }: Workflow,
+): Promise<Known[]> {
+  const global: Extension[] = [];
+  for (const found of catalogue.latest(domain, ComponentKind.extension)) {
+    const extension = await catalogue.compiled(found, normaliseExtension);
+    if (isGlobal(extension)) global.push(extension);
+  }
+  const listed: Extension[] = [];
+  for (const { domain: at, key, version } of references) {
+    const address = { domain: at, kind: ComponentKind.extension, key };
+    // Packages are published file by file: what is not there yet adds nothing.
+    const found = await catalogue.find(address, version);
+    if (found === undefined) continue;
+    const extension = await catalogue.compiled(found, normaliseExtension);
+    const isThere = [...global, ...listed].some((it) => it.key === key && it.domain === at);
+    if (!isThere) listed.push(extension);
+  }
+  return [
+    ...global
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+      .map((extension) => ({ extension, isListed: false })),
+    ...listed.map((extension) => ({ extension, isListed: true })),
+  ];
+}
+
+const isGlobal = ({ type }: Extension) => type === "global" || type === "globalAndRequested";
+
+function isWanted(
+  { type, key }: Extension,
+  {
+    isListed,
+    names,
+    isByTask,
+  }: { isListed: boolean; names: ReadonlySet<string>; isByTask: boolean },
+): boolean {
+  const isRequested = names.has(key.toLowerCase()) || names.has(variableName(key).toLowerCase());
+  if (isByTask && !isRequested) return false;
+  switch (type) {
+    case "global":
+      return true;
+    case "globalAndRequested":
+      return isRequested;
+    case "definedFlows":
+      return isListed && (names.size === 0 || isRequested);
+    case "definedFlowAndRequested":
+      return isListed && isRequested;
+  }
+}
+
+interface Read {
+  readonly instance: Instance;
+  readonly workflow: Workflow;
+  readonly asker: Asker;
+}
+
+async function runExtension(
+  ports: ReadTaskPorts,
+  { key, domain, version, task }: Extension,
+  { instance, workflow, asker }: Read,
+): Promise<JsonValue | undefined> {
+  const failed = (reason: string, cause?: unknown) =>
+    problems.extensionFailed({ key, reason }, { target: key, cause });
+  if (task === undefined) return undefined;
+  if (asker.triggerDepth > mostTriggers) {
+    throw failed(`${mostTriggers} reads led to it, each caused by the one before.`);
+  }
+  const groups = [{ order: task.order, tasks: [task] }];
+  try {
+    const { last } = await runReadTasks(
+      ports,
+      { groups, helpers: [] },
+      { ...nothingRun, asker, domain, version, instance, workflow, body: undefined },
+    );
+    return last === undefined ? undefined : outputOf(last);
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    throw failed(error.failure.message, error);
+  }
+}
+
+/** What the output handler answered; without one, the answer's data. */
+export function outputOf({ data, response }: TaskOutcome): JsonValue | undefined {
+  if (data !== undefined) return data;
+  return isJsonObject(response) ? (response["data"] ?? undefined) : undefined;
+}
