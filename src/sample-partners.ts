@@ -22,14 +22,14 @@ interface Person {
   number: string;
   rating: number;
   /** How many times the bureau sends a call away before it answers. */
-  busyFor?: number;
+  busyFor?: number | "ever";
   bornIn?: number;
 }
 
 const persons: Readonly<Record<string, Person>> = {
   ada: { number: "P-1815", rating: 1000 },
   grace: { number: "P-1906", rating: 950, busyFor: 2 },
-  charles: { number: "P-1791", rating: 800, busyFor: Infinity },
+  charles: { number: "P-1791", rating: 800, busyFor: "ever" },
   alan: { number: "P-1912", rating: 960, bornIn: 1912 },
 };
 const ratingOfStrangers = 600;
@@ -88,8 +88,10 @@ function createBureau() {
   return (body: string, call: unknown): PartnerAnswer => {
     const { name, birthYear } = JSON.parse(body) as Readonly<Record<string, unknown>>;
     const person = personOf(name);
+    const { busyFor = 0 } = person ?? {};
+    if (busyFor === "ever") return json(503, {});
     const attempt = (attempts.get(call) ?? 0) + 1;
-    if (attempt <= (person?.busyFor ?? 0)) {
+    if (attempt <= busyFor) {
       attempts.set(call, attempt);
       return json(503, {});
     }

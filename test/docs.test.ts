@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { settings, type SettingName } from "../src/config.ts";
+import { eventually } from "./support/eventually.ts";
 import { startRuntime, type TestRuntime } from "./support/start-runtime.ts";
 
 const root = new URL("../", import.meta.url);
@@ -73,69 +74,116 @@ describe("docs/configuration.md", () => {
   });
 });
 
-/** The curl commands of a page. */
-const requestsIn = (page: string): CurlRequest[] =>
-  [...read(page).matchAll(/```sh\n([\s\S]*?)```/g)]
-    .map(([, text]) => text)
-    .flatMap((text = "") => text.replaceAll("\\\n", " ").split(/^(?=curl )/m))
-    .filter((command) => command.startsWith("curl "))
-    .map(requestOf);
-
-test("docs/scripting.md shows a request that a script answers with 201", async () => {
-  const app = await startRuntime({ settings: { "Runtime.Samples": "on" } });
-
-  const answers = [];
-  for (const { method, path, body } of requestsIn("docs/scripting.md")) {
-    answers.push(await app.send(method, path, body));
-  }
-
-  expect(answers).toMatchObject([
-    { status: 201, headers: { "content-type": "application/vnd.loans.quote+json" } },
-  ]);
-  expect(answers[0]?.headers).toHaveProperty("x-quote-id");
-});
-
-describe("the README", () => {
-  const requests = requestsIn("README.md");
-
-  test("has a first publish, start, transition and reads, which all work", async () => {
-    const app = await startRuntime({
-      settings: { "Runtime.Samples": "on" },
-      roles: ["api", "worker"],
-    });
-
-    const answers: Record<string, number> = {};
-    for (const request of requests)
-      answers[`${request.method} ${request.path}`] = await run(app, request);
-
-    expect(Object.values(answers)).toEqual([200, 200, 200, 200, 200, 200, 200]);
-    expect(Object.keys(answers)).toEqual(
-      expect.arrayContaining([
-        "POST /api/v1/definitions/publish",
-        expect.stringContaining("POST /api/v1/loans/workflows/loan-application/instances/start"),
-        expect.stringContaining("PATCH"),
-      ]),
-    );
-  });
-});
+interface Step {
+  request: CurlRequest;
+  /** What the page shows of the answer. */
+  shown?: string;
+}
 
 interface CurlRequest {
-  method: "GET" | "POST" | "PATCH";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
+  headers: Record<string, string>;
   body: string | undefined;
 }
 
-/** Reads the few curl options the README uses. */
+/** The curl commands of a page, each with the JSON that follows it. */
+function stepsIn(page: string): Step[] {
+  const steps: Step[] = [];
+  for (const [, language, text = ""] of read(page).matchAll(/```(sh|json)\n([\s\S]*?)```/g)) {
+    const last = steps.at(-1);
+    if (language === "sh") steps.push(...requestsIn(text).map((request) => ({ request })));
+    else if (last !== undefined && last.shown === undefined) last.shown = text;
+  }
+  return steps;
+}
+
+const requestsIn = (text: string): CurlRequest[] =>
+  text
+    .replaceAll("\\\n", " ")
+    .split(/^(?=curl )/m)
+    .filter((command) => command.startsWith("curl "))
+    .map(requestOf);
+
+/** Reads the few curl options the pages use. */
 function requestOf(command: string): CurlRequest {
   const body = /-d '([^']*)'/.exec(command)?.[1];
   const url = /'?(http:\/\/localhost:4201[^'\s]*)'?/.exec(command)?.[1] ?? "";
   const method = /-X (\w+)/.exec(command)?.[1] ?? (body === undefined ? "GET" : "POST");
+  const headers = [...command.matchAll(/-H '([^:']+):\s*([^']*)'/g)];
   return {
     method: method as CurlRequest["method"],
     path: url.replace("http://localhost:4201", ""),
+    headers: Object.fromEntries(headers.map(([, name = "", value = ""]) => [name, value])),
     body,
   };
 }
 
-const run = async (app: TestRuntime, { method, path, body }: CurlRequest) =>
-  (await app.send(method, path, body)).status;
+const send = (app: TestRuntime, { method, path, headers, body }: CurlRequest) =>
+  app.send(method, path, body, headers);
+
+const startSample = () =>
+  startRuntime({
+    settings: { "Runtime.Samples": "on", "Egress.Allow": ["loopback"] },
+    roles: ["api", "worker"],
+  });
+
+test("docs/scripting.md shows a request that a script answers with 201", async () => {
+  const app = await startSample();
+  const [step] = stepsIn("docs/scripting.md");
+
+  const answer = await send(app, step!.request);
+
+  expect(answer).toMatchObject({
+    status: 201,
+    headers: { "content-type": "application/vnd.loans.quote+json" },
+  });
+  expect(answer.headers).toHaveProperty("x-quote-id");
+});
+
+test("the README has a first publish, start, transition, subflow, incident and retry, which all work", async () => {
+  const app = await startSample();
+
+  const answers: Record<string, unknown> = {};
+  for (const { request } of stepsIn("README.md")) {
+    const { status, body } = await send(app, request);
+    const path = request.path.replace("/api/v1/loans/workflows/loan-application/instances", "");
+    answers[`${request.method} ${path}`] = [status, (body as { status?: string }).status];
+  }
+
+  expect(answers).toMatchObject({
+    "POST /api/v1/definitions/publish": [200, undefined],
+    "PATCH /ada-1/transitions/submit?sync=true": [200, "A"],
+    "PATCH /hedy-1/transitions/submit?sync=true": [200, "B"],
+    "PATCH /hedy-1/transitions/confirm?sync=true": [200, "C"],
+    "PATCH /alan-1/transitions/submit?sync=true": [200, "F"],
+    "GET /alan-1/incidents/active": [200, undefined],
+    "POST /alan-1/retry?sync=true": [200, "C"],
+  });
+  expect(Object.values(answers).filter((answer) => (answer as number[])[0] !== 200)).toEqual([]);
+});
+
+/** `…` stands for any text, and what is left out for anything. */
+function asShown(shown: unknown): unknown {
+  if (shown === "…") return expect.any(String);
+  if (Array.isArray(shown)) return shown.map(asShown);
+  if (typeof shown !== "object" || shown === null) return shown;
+  return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, asShown(value)]));
+}
+
+test("docs/tour.md shows the answers that its requests get", async () => {
+  const app = await startSample();
+  const steps = stepsIn("docs/tour.md");
+
+  expect(steps.length).toBeGreaterThan(20);
+  for (const { request, shown = "{}" } of steps) {
+    const body = asShown(JSON.parse(shown)) as { status?: unknown };
+    const status = typeof body.status === "number" ? body.status : 200;
+    const look = async () => {
+      const answer = await send(app, request);
+      expect([request, answer]).toMatchObject([request, { status, body }]);
+    };
+    // What a page reads may still be on its way: a timeout, say.
+    await (request.method === "GET" ? eventually(look) : look());
+  }
+});

@@ -301,8 +301,7 @@ export const problems = catalogue({
     prefix: "failure",
     code: "Extension:600001",
     title: "Internal Server Error",
-    detail: (f: { key: string; reason: string }) =>
-      `The function '${f.key}' failed: ${f.reason}`,
+    detail: (f: { key: string; reason: string }) => `The function '${f.key}' failed: ${f.reason}`,
   },
   extensionFailed: {
     status: 400,

@@ -4,6 +4,7 @@ import { instanceJson } from "../runtime/instance-output.ts";
 import { listJson } from "../runtime/list-output.ts";
 import { readInstance } from "../runtime/read-instance.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { extensionsOf } from "./extensions-of.ts";
 import type { HttpServer } from "./create-server.ts";
 import { etagMatches } from "./etag.ts";
 import {
@@ -58,7 +59,10 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
         summary: "Read one instance",
         tags: ["instances"],
         params: InstancePath,
-        querystring: Type.Object({ version: Type.Optional(Type.String()) }),
+        querystring: Type.Object({
+          version: Type.Optional(Type.String()),
+          extensions: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+        }),
         headers: Type.Object({ "if-none-match": Type.Optional(Type.String()) }),
         response: {
           200: Type.Ref("GetInstanceOutput"),
@@ -71,10 +75,11 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
       const version = versionIn(request.query.version);
       const wanted = { domain, workflow, instance, version };
       const found = await readInstance(runtime(), wanted, viewerOf(request));
-      const { eTag, entityEtag } = found;
+      const { eTag, entityEtag } = found.output;
       reply.header("etag", eTag).header("x-entity-etag", entityEtag);
-      const isKnown = etagMatches(request.headers["if-none-match"], eTag);
-      return isKnown ? sendUnchanged(reply) : sendJson(reply, instanceJson(found));
+      if (etagMatches(request.headers["if-none-match"], eTag)) return sendUnchanged(reply);
+      const extensionsText = await extensionsOf(runtime(), request, found.instance);
+      return sendJson(reply, instanceJson({ ...found.output, extensionsText }));
     },
   );
 }

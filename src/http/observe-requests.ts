@@ -22,13 +22,16 @@ export interface Observation {
 
 export function observeRequests(app: FastifyInstance, observation: Observation): void {
   const { log, metrics, requestLogLevel } = observation;
-  app.addHook("onRequest", (request, _reply, done) => {
+  app.addHook("onRequest", (request, reply, done) => {
     if (request.log instanceof RequestLog) request.log.params = request.params;
-    metrics?.requestStarted();
+    if (metrics !== undefined) {
+      metrics.requestStarted();
+      // Not with the answer: a caller who leaves before it gets none.
+      reply.raw.once("close", metrics.requestEnded);
+    }
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {
-    metrics?.requestEnded();
     // Asked once: Fastify makes this object anew each time.
     const { config, url: route = "(none)" } = request.routeOptions;
     if (config.quiet !== true) {

@@ -6,6 +6,7 @@ import { formFormat } from "./form-format.ts";
 import { addApiDocuments } from "./api-documents.ts";
 import { createServer, type HttpServer, type ServerOptions } from "./create-server.ts";
 import { addDefinitionRoutes } from "./definition-routes.ts";
+import { addFunctionRoutes } from "./function-routes.ts";
 import type { HealthCheck } from "./health-check.ts";
 import { addHealthRoutes } from "./health-routes.ts";
 import { addLiveRoutes, type LiveOptions } from "./live-routes.ts";
@@ -49,6 +50,7 @@ export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
   addInstanceRoutes(app, runtime);
   addTransitionRoutes(app, runtime);
   addIncidentRoutes(app, runtime);
+  addFunctionRoutes(app, runtime);
   addLiveRoutes(app, runtime, options.live);
   return app;
 }

@@ -1,13 +1,15 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "./schema.ts";
 import { isComponentKind } from "../engine/component-kind.ts";
+import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { isUuid } from "../engine/uuid.ts";
-import type { Instances, Outcome } from "../runtime/instances.ts";
+import type { Outcome } from "../runtime/instances.ts";
 import { outcomeJson } from "../runtime/outcome-output.ts";
 import type { OutputResponse } from "../runtime/run-output.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
+import { extensionsOf } from "./extensions-of.ts";
 import { readInstanceRequest } from "./instance-request.ts";
 import { versionIn } from "./query-string.ts";
 import { historyJson, workflowHeader } from "./transition-output.ts";
@@ -94,8 +96,8 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       refuseSystemFlow(domain, workflow);
       const asked = readInstanceRequest(request, "start");
       const wanted = { domain, workflow, version, sync };
-      const { instances } = runtime();
-      return sendOutcome(reply, instances, await instances.start({ ...asked, ...wanted }));
+      const outcome = await runtime().instances.start({ ...asked, ...wanted });
+      return sendOutcome(reply, runtime(), outcome);
     },
   );
 
@@ -148,8 +150,8 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       refuseSystemFlow(domain, workflow);
       const { key: idempotencyKey, ...asked } = readInstanceRequest(request, "transition");
       const wanted = { domain, workflow, instance, transitionKey, sync, idempotencyKey };
-      const { instances } = runtime();
-      return sendOutcome(reply, instances, await instances.transition({ ...asked, ...wanted }));
+      const outcome = await runtime().instances.transition({ ...asked, ...wanted });
+      return sendOutcome(reply, runtime(), outcome);
     },
   );
 
@@ -208,16 +210,34 @@ function refuseSystemFlow(domain: string, workflow: string): void {
 
 async function sendOutcome(
   reply: FastifyReply,
-  { sightOf }: Instances,
+  runtime: Runtime,
   outcome: Outcome,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   reply.header("x-workflow", workflowHeader(outcome.instance));
   if (outcome.output !== undefined) return sendOutput(reply, outcome.output);
-  const json = await outcomeJson(outcome, sightOf, viewerOf(reply.request));
+  const extensions = outcome.accepted ? "{}" : await extensionsAfter(runtime, request, outcome);
+  const { sightOf } = runtime.instances;
+  const json = await outcomeJson(outcome, sightOf, viewerOf(request), extensions);
   return reply
     .status(outcome.accepted ? 202 : 200)
     .type("application/json; charset=utf-8")
     .send(json);
+}
+
+/** The work is done and stays done: an extension that fails is left out, not held against it. */
+async function extensionsAfter(
+  runtime: Runtime,
+  request: FastifyRequest,
+  { instance }: Outcome,
+): Promise<string> {
+  try {
+    return await extensionsOf(runtime, request, instance);
+  } catch (err) {
+    if (!(err instanceof Problem)) throw err;
+    request.log.warn({ err }, "ExtensionFailed");
+    return "{}";
+  }
 }
 
 /** As bytes: of a text Fastify would complete the content type, and it is the script's to say. */

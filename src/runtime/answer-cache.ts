@@ -29,7 +29,10 @@ export class CacheTrouble extends Error {
 const prefix = "function:";
 
 export function createAnswerCache(stores: StateStores): AnswerCache {
-  const at = <T>({ storeName = stores.defaultName }: CachePlace, work: (s: StateStore) => Promise<T>) =>
+  const at = <T>(
+    { storeName = stores.defaultName }: CachePlace,
+    work: (s: StateStore) => Promise<T>,
+  ) =>
     orTrouble(() => {
       const store = stores.find(storeName);
       if (store !== undefined) return work(store);

@@ -14,7 +14,7 @@ import {
   type Admitted,
 } from "../engine/transition/admit.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
-import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
+import { findAnywhere, type QueuedRequest } from "../engine/transition/checkpoint.ts";
 import type { Program } from "../engine/transition/run.ts";
 import { nothingElse } from "../storage/instance-store.ts";
 import { checkMerge, checkPayload } from "./check-payload.ts";
@@ -60,21 +60,19 @@ export async function changeInstance(
 }
 
 /** `again`: the instance was changed between read and write, by something that does not concern us. */
-async function attempt(
-  ports: InstancePorts,
-  request: TransitionRequest,
-): Promise<Outcome | "again"> {
-  const { domain, workflow: flow, idempotencyKey } = request;
-  const instance = await ports.store.find({ domain, flow, reference: request.instance });
+async function attempt(ports: InstancePorts, given: TransitionRequest): Promise<Outcome | "again"> {
+  const { domain, workflow: flow, idempotencyKey } = given;
+  const instance = await ports.store.find({ domain, flow, reference: given.instance });
   if (instance === undefined) {
     await loadProgram(ports.catalogue, { domain, workflow: flow, version: undefined });
-    throw problems.instanceNotFoundToChange({ domain, workflow: flow, instance: request.instance });
+    throw problems.instanceNotFoundToChange({ domain, workflow: flow, instance: given.instance });
   }
   const program = await loadProgram(ports.catalogue, {
     domain,
     workflow: flow,
     version: instance.flowVersion,
   });
+  const request = { ...given, sync: isSync(program, instance, given) };
   if (idempotencyKey !== undefined) {
     const repeated = await repeatOf(ports, program, request, instance, idempotencyKey);
     if (repeated !== undefined) return repeated;
@@ -122,6 +120,18 @@ async function attempt(
   // Outside of the flight: the database says that the instance is Busy, and a cancel may come.
   if ("job" in changed) return outcomeOfJob(ports, changed);
   return "followUps" in changed ? outcomeOfRun(ports, changed) : changed;
+}
+
+/** The definition's word counts, where it has one: the transition's, else the workflow's. */
+function isSync(
+  { workflow }: Program,
+  { current }: Instance,
+  { transitionKey: key, sync }: TransitionRequest,
+): boolean {
+  const found =
+    resolveSpecial(workflow, key)?.transition ?? findAnywhere(workflow, key, current.key);
+  const type = found?.executionType ?? workflow.executionType;
+  return type === undefined ? sync : type === "sync";
 }
 
 /** The subflow does what was asked, its parent answers for it: as it stands when all has come to rest. */

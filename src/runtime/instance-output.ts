@@ -110,9 +110,15 @@ export function instanceJson(output: InstanceOutput): string {
 }
 
 /** What an instance's data function answers. */
-export function dataJson({ attributesText, eTag, entityEtag }: InstanceOutput): string {
-  const head = JSON.stringify({ eTag, entityEtag, extensions: {} });
-  return attributesText === undefined ? head : `${head.slice(0, -1)},"data":${attributesText}}`;
+export function dataJson({
+  attributesText,
+  eTag,
+  entityEtag,
+  extensionsText = "{}",
+}: InstanceOutput): string {
+  const head = JSON.stringify({ eTag, entityEtag });
+  const data = attributesText === undefined ? "" : `,"data":${attributesText}`;
+  return `${head.slice(0, -1)},"extensions":${extensionsText}${data}}`;
 }
 
 /** A record of a system flow rests in its only state for ever. */

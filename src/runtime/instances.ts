@@ -97,11 +97,11 @@ function beforeAnswer({ faultPoint }: InstancePorts, outcome: Outcome): Outcome 
 /** Only what was waited for has an output; what is queued is answered by id and status. */
 async function withOutput(
   ports: InstancePorts,
-  request: AnsweredRequest & { sync: boolean },
+  request: AnsweredRequest,
   outcome: Outcome,
 ): Promise<Outcome> {
   // A subflow keeps the standard envelope.
-  if (!request.sync || outcome.accepted || outcome.instance.origin !== undefined) return outcome;
+  if (outcome.accepted || outcome.instance.origin !== undefined) return outcome;
   const output = await runOutput(ports, request, outcome.instance);
   return output === undefined ? outcome : { ...outcome, output };
 }

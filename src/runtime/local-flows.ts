@@ -3,7 +3,7 @@
  * it. A refusal becomes an answer with its status; trouble of the process itself stays an error.
  */
 import { isComponentKind } from "../engine/component-kind.ts";
-import { type JsonObject, type JsonValue, parseJson } from "../engine/exact-json.ts";
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "../engine/exact-json.ts";
 import { rolesIn } from "../engine/identity-headers.ts";
 import { maskedHeaders } from "../engine/mask-secrets.ts";
 import { PayloadError, resolvePayload } from "../engine/payload-mode.ts";
@@ -12,9 +12,18 @@ import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { findUnstorable } from "../engine/storable-json.ts";
 import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
-import type { FlowAnswer, FlowCall, Flows, StartCall } from "../tasks/flow-port.ts";
+import type { Origin } from "../engine/instance.ts";
+import type {
+  FlowAnswer,
+  FlowCall,
+  Flows,
+  ReadCall,
+  StartCall,
+  SubProcessCall,
+} from "../tasks/flow-port.ts";
+import type { Asker } from "./asker.ts";
 import type { Viewer } from "./check-roles.ts";
-import { dataJson, instanceJson } from "./instance-output.ts";
+import { dataJson, instanceJson, type InstanceOutput } from "./instance-output.ts";
 import type { Instances, Outcome } from "./instances.ts";
 import type { ListOutcome } from "./list-instances.ts";
 import { listJson, parseListQuery } from "./list-output.ts";
@@ -33,25 +42,28 @@ export interface LocalFlowPorts extends ReadPorts {
 export function createLocalFlows(ports: LocalFlowPorts): Flows {
   const { instances } = ports;
 
-  const start = (call: StartCall) =>
+  const start = (call: StartCall, origin?: Origin) =>
     answered(async () => {
       const { domain, workflow, version, sync, triggerDepth, instanceId: id } = call;
       refuseSystemFlow(call);
       const asked = requestOf(call, call.key, "start");
-      const wanted = { id, domain, workflow, version, sync, triggerDepth };
+      const wanted = { id, domain, workflow, version, sync, triggerDepth, origin };
       const outcome = await instances.start({ ...asked, ...wanted });
       return outcomeAnswer(outcome, instances, viewerOf(call));
     });
 
-  const read = (call: Parameters<Flows["getInstance"]>[0]) => {
-    const { domain, workflow, instance } = call;
+  const read = async (call: ReadCall): Promise<InstanceOutput> => {
+    const { domain, workflow, instance, extensions } = call;
     const wanted = { domain, workflow, instance, version: undefined };
-    return readInstance(ports, wanted, viewerOf(call));
+    const found = await readInstance(ports, wanted, viewerOf(call));
+    if (found.instance === undefined || extensions.length === 0) return found.output;
+    const added = await instances.extensions(found.instance, extensions, askerOf(call));
+    return { ...found.output, extensionsText: stringifyJson(added) };
   };
 
   return {
-    start,
-    startSubProcess: start,
+    start: (call) => start(call),
+    startSubProcess: (call) => start(call, originOf(call)),
     transition: (call) =>
       answered(async () => {
         const { domain, workflow, instance, transitionKey, sync, triggerDepth } = call;
@@ -78,6 +90,18 @@ export function createLocalFlows(ports: LocalFlowPorts): Flows {
         );
         return found(listJson(call, query, list, others));
       }),
+  };
+}
+
+/** Nobody waits for it, but its parent knows that it is there. */
+function originOf({ parent, correlationId }: SubProcessCall): Origin | undefined {
+  if (parent === undefined) return undefined;
+  const { id, domain, flow, flowVersion: version, current } = parent;
+  return {
+    correlationId,
+    type: "P",
+    parent: { id, domain, flow, version, state: current.key },
+    ancestors: [],
   };
 }
 
@@ -128,6 +152,21 @@ function viewerOf({ headers: given, domain, workflow }: FlowCall) {
     roles: rolesIn(headers["role"]),
     request: { headers, query: {}, route: { domain, workflow }, transitionKey: undefined },
   } satisfies Viewer;
+}
+
+function askerOf(call: ReadCall): Asker {
+  const { domain, workflow, instance, traceId, triggerDepth, signal } = call;
+  const viewer = viewerOf(call);
+  return {
+    viewer,
+    headers: maskedHeaders(viewer.request.headers),
+    query: {},
+    route: { domain, workflow, instance },
+    language: undefined,
+    traceId,
+    triggerDepth,
+    signal,
+  };
 }
 
 const nonBlank = (text: string | undefined) => text?.trim() || undefined;

@@ -52,7 +52,10 @@ export interface InstanceOptions {
 }
 
 /** What tasks reach the outside world with. */
-export type OutsidePorts = Omit<TaskPorts, "scripts" | "loadTask" | "runTask" | "flows"> & {
+export type OutsidePorts = Omit<
+  TaskPorts,
+  "scripts" | "loadTask" | "runTask" | "isEffectful" | "flows"
+> & {
   /** The runtimes of other domains. */
   readonly remoteFlows: RemoteFlows;
 };
@@ -96,10 +99,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
   const jobStore = createJobStore({ queries: database, heartbeat, leaseSeconds });
   const ports: ExecutePorts = {
     catalogue,
-    store: tellingChanges(
-      createInstanceStore(database, { lanes, leaseSeconds }),
-      options.changes,
-    ),
+    store: tellingChanges(createInstanceStore(database, { lanes, leaseSeconds }), options.changes),
     incidents: createIncidentStore(database),
     journal: createTaskJournal(database),
     scripts,

@@ -9,6 +9,8 @@ export async function outcomeJson(
   { instance, accepted }: Outcome,
   sightOf: SightOf,
   viewer: Viewer,
+  /** JSON text. */
+  extensions = "{}",
 ): Promise<string> {
   const { id, key, status } = instance;
   if (accepted) return JSON.stringify({ id, key, status });
@@ -19,8 +21,8 @@ export async function outcomeJson(
     status,
     eTag: instanceEtag(instance, sight),
     entityEtag: `"${instance.entityEtag}"`,
-    extensions: {},
   });
   const data = sight.of(instance.data);
-  return data === undefined ? head : `${head.slice(0, -1)},"attributes":${jsonText(data)}}`;
+  const attributes = data === undefined ? "" : `,"attributes":${jsonText(data)}`;
+  return `${head.slice(0, -1)},"extensions":${extensions}${attributes}}`;
 }

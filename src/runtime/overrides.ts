@@ -41,5 +41,7 @@ export async function withTimeoutOf(
   instance: Pick<Instance, "origin">,
 ): Promise<Program> {
   const timeout = (await overridesOf(catalogue, instance))?.timeout;
-  return timeout === undefined ? program : { ...program, workflow: { ...program.workflow, timeout } };
+  return timeout === undefined
+    ? program
+    : { ...program, workflow: { ...program.workflow, timeout } };
 }

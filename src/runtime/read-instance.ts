@@ -1,6 +1,7 @@
 /** One instance as a reader sees it; a definition is an instance of its system flow. */
 import type { Component } from "../engine/component.ts";
 import { isComponentKind, type ComponentKind } from "../engine/component-kind.ts";
+import type { Instance } from "../engine/instance.ts";
 import { problems } from "../engine/problems.ts";
 import type { Viewer } from "./check-roles.ts";
 import { etagOf } from "./etag-of.ts";
@@ -24,7 +25,11 @@ export interface WantedInstance {
   version: string | undefined;
 }
 
-export type FoundInstance = InstanceOutput & { eTag: string };
+export interface FoundInstance {
+  readonly output: InstanceOutput & { eTag: string };
+  /** What was read; none for a definition. */
+  readonly instance: Instance | undefined;
+}
 
 export async function readInstance(
   ports: ReadPorts,
@@ -45,7 +50,8 @@ async function findDefinition(
 ): Promise<FoundInstance | undefined> {
   const component = await ports.findDefinition(wanted);
   if (component === undefined) return undefined;
-  return { ...componentOutput(component), eTag: definitionTag(component) };
+  const output = { ...componentOutput(component), eTag: definitionTag(component) };
+  return { output, instance: undefined };
 }
 
 async function findInstance(
@@ -64,7 +70,7 @@ async function findInstance(
   if (shown === undefined) return undefined;
   const sight = await ports.instances.sightOf(instance, viewer);
   const visible = { ...shown, data: sight.of(shown.data) };
-  return { ...fullOutput(visible), eTag: instanceEtag(shown, sight) };
+  return { output: { ...fullOutput(visible), eTag: instanceEtag(shown, sight) }, instance };
 }
 
 /** The version's own tag, and what further versions change on the record. */

@@ -57,7 +57,12 @@ async function attempt(ports: InstancePorts, request: RetryRequest): Promise<Ret
   const { id, status } = instance;
   if (status !== "F") throw problems.notFaulted({ instance: id, status });
   const resume = await ports.incidents.resumeOf(id);
-  if (resume === undefined) throw problems.nothingToRetry({ instance: id });
+  if (resume === undefined) {
+    // Perhaps because another retry has just begun.
+    const now = await ports.store.find({ domain, flow, reference: id });
+    if (now?.rev !== instance.rev) return "again";
+    throw problems.nothingToRetry({ instance: id });
+  }
   const queued = parseJson(resume) as unknown as QueuedRun & { childStart?: JsonObject };
   if (queued.childStart !== undefined)
     return startAgain(ports, instance, queued.childStart, request);

@@ -42,8 +42,7 @@ export async function runExtensions(
   const known = await extensionsFor(ports.catalogue, domain, workflow);
   const wanted = known.filter(
     ({ extension, isListed }) =>
-      extension.scope !== "getAllInstances" &&
-      isWanted(extension, { isListed, names, isByTask }),
+      extension.scope !== "getAllInstances" && isWanted(extension, { isListed, names, isByTask }),
   );
   const results = await Promise.all(
     wanted.map(({ extension }) => runExtension(ports, extension, { instance, workflow, asker })),

@@ -243,7 +243,8 @@ async function prepare(
   }
   const queued = queuedRunIn(job.payload);
   const { request, traceId, retry, retryData, checkpoint } = queued;
-  const run = { ...queuedRun(ports, job, instance, program, queued), isRetry: retry !== undefined };
+  const begun = queuedRun(ports, job, instance, program, queued);
+  const run = retry === undefined ? begun : asRetry(begun);
   const execution = { stored: instance, job, request, traceId, retry, run };
   if (retryData !== undefined) {
     // Not on disk yet: the first thing that reaches outside is preceded by a write.
@@ -252,6 +253,9 @@ async function prepare(
   }
   return checkpoint === undefined ? execution : { ...execution, checkpoint: placeOf(run) };
 }
+
+/** A retry is a request of its own: the hops of its chain are counted anew. */
+const asRetry = (run: Run): Run => ({ ...run, isRetry: true, depth: Math.min(run.depth, 2) });
 
 /** From where it stood, or from its beginning. */
 function queuedRun(

@@ -14,7 +14,7 @@ import type { Failed, TaskOutcome, Todo } from "../engine/transition/advance.ts"
 import { retryDelay } from "../engine/transition/boundary.ts";
 import type { Run } from "../engine/transition/run.ts";
 import type { JournalEntry } from "../storage/task-journal.ts";
-import type { SeenByScript, TaskContext, TaskInvocation } from "../tasks/task-host.ts";
+import type { SeenByScript, TaskContext, TaskInvocation, TaskPart } from "../tasks/task-host.ts";
 import type { ExecutePorts, Execution } from "./execute-run.ts";
 import { resolveReference } from "./load-program.ts";
 import { scriptRequest } from "./script-request.ts";
@@ -179,18 +179,39 @@ async function begin(task: OneTask): Promise<Begun | TaskEnd> {
       return { ...plain, tries: 0, attempt };
   }
 
-  async function attempt(count: number): Promise<Result> {
+  function attempt(tries: number): Promise<Result> {
+    const work = () => invoke(ports, { ...invocation, once });
+    return journaled({ ...key, taskKey: invocation.definition.key, tries }, work);
+  }
+
+  async function once(
+    { suffix, taskKey }: TaskPart,
+    work: () => Promise<TaskOutcome>,
+  ): Promise<TaskOutcome> {
+    const part = { ...key, executionKey: `${executionKey}${suffix}` };
+    const found = await journal.find(part);
+    if (found.kind === "done") return found.outcome;
+    if (found.kind === "lost") throw new Overtaken();
+    const result = await journaled({ ...part, taskKey, tries: 1 }, async () => ({
+      outcome: await work(),
+    }));
+    return (result as { outcome: TaskOutcome }).outcome;
+  }
+
+  async function journaled(
+    entry: Omit<JournalEntry, "result" | "startedAt" | "finishedAt">,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     const startedAt = ports.tools.now();
     ports.faultPoint("before-task");
-    const result = await invoke(ports, invocation);
+    const result = await work();
     ports.faultPoint("after-task");
+    const finishedAt = ports.tools.now();
     const kept = await journal.add({
-      ...key,
-      taskKey: invocation.definition.key,
+      ...entry,
       result: withoutSecrets(result),
-      tries: count,
       startedAt,
-      finishedAt: ports.tools.now(),
+      finishedAt,
     });
     ports.faultPoint("after-journal");
     // Another node has the job: it goes on, and does this task again with the same idempotency key.

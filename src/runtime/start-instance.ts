@@ -1,6 +1,6 @@
 /** Starts an instance: now and to its first rest (`sync`), or accepted and queued. */
 import { stringifyJson } from "../engine/exact-json.ts";
-import type { Author, Instance } from "../engine/instance.ts";
+import type { Author, Instance, Origin } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
@@ -8,6 +8,7 @@ import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
 import type { Program } from "../engine/transition/run.ts";
 import { nothingElse } from "../storage/instance-store.ts";
+import { correlationsOf } from "./write-run.ts";
 import { executeRun } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
 import { outcomeOfJob, outcomeOfRun } from "./outcome-of-job.ts";
@@ -29,6 +30,8 @@ export interface StartRequest extends PayloadRequest {
   key: string | undefined;
   author: Author;
   roles: readonly string[];
+  /** The instance whose task starts it. */
+  origin?: Origin | undefined;
   /** An id or a key in use is a conflict, whatever the settings say. */
   isStrict?: boolean | undefined;
   /** Masked. */
@@ -40,9 +43,13 @@ export interface StartRequest extends PayloadRequest {
   signal?: (() => AbortSignal) | undefined;
 }
 
-export async function startInstance(ports: InstancePorts, request: StartRequest): Promise<Outcome> {
-  const { domain, workflow: flow, version } = request;
+export async function startInstance(ports: InstancePorts, given: StartRequest): Promise<Outcome> {
+  const { domain, workflow: flow, version } = given;
   const program = await loadProgram(ports.catalogue, { domain, workflow: flow, version });
+  const { startTransition, executionType } = program.workflow;
+  const type = startTransition.executionType ?? executionType;
+  // The definition's word counts, where it has one.
+  const request = { ...given, sync: type === undefined ? given.sync : type === "sync" };
   const repeated = await repeatedStart(ports, request);
   if (repeated !== undefined) return once(request, repeated);
   for (let attempt = 1; ; attempt += 1) {
@@ -197,6 +204,7 @@ async function acceptStart(
       ...nothingElse,
       instance: busy,
       addJobs: [job.row],
+      addCorrelations: correlationsOf(busy),
     }),
   );
   ports.faultPoint("after-accept-write");

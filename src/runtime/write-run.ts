@@ -172,7 +172,10 @@ async function write(
     incidents: incidentRows(ports, execution),
     resolvesIncidents: pending.resolvesIncidents ? "handled" : undefined,
     childChanged: instance.openChild?.id !== stored?.openChild?.id,
-    addCorrelations: correlations(pending, instance),
+    addCorrelations: [
+      ...correlations(pending, instance),
+      ...(stored === undefined && execution.causeId === undefined ? correlationsOf(instance) : []),
+    ],
     endedChildren: pending.endedChildren,
     ownOutcome: ownOutcome(execution),
     showsTo: showsTo(instance, stored),
@@ -236,6 +239,23 @@ const correlations = ({ children }: Pending, { current }: Instance) =>
     childFlow: flow,
     childVersion: version,
   }));
+
+/** Of a subprocess that a task starts: written by the child, with its first write. */
+export const correlationsOf = ({ id, domain, flow, flowVersion, origin }: Instance) =>
+  origin?.type !== "P"
+    ? []
+    : [
+        {
+          id: origin.correlationId,
+          type: origin.type,
+          parentId: origin.parent.id,
+          parentState: origin.parent.state,
+          childId: id,
+          childDomain: domain,
+          childFlow: flow,
+          childVersion: flowVersion,
+        },
+      ];
 
 type NewJob = Omit<Job, "id" | "attempts" | "sourceState" | "transitionKey"> &
   Partial<Pick<Job, "sourceState" | "transitionKey">>;

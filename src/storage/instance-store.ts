@@ -82,6 +82,8 @@ export type IncidentRow = Omit<IncidentToOpen, "checkpoint"> & {
 export interface CorrelationToAdd {
   id: string;
   type: "S" | "P";
+  /** The writer itself, unless it is the child that writes. */
+  parentId?: string | undefined;
   parentState: string;
   childId: string;
   childDomain: string;

@@ -144,12 +144,18 @@ async function askSource(
       `its source '${definition.key}' is a cache too (type 18). Name the task that has the answer.`,
     );
   }
-  return ports.runTask({
-    ...invocation,
-    definition,
-    binding: { mapping: readScriptCode(config["sourceMapping"], owner) },
-    executionKey: `${invocation.executionKey}:source`,
-  });
+  const mapping = readScriptCode(config["sourceMapping"], owner);
+  const suffix = ":source";
+  const work = () =>
+    ports.runTask({
+      ...invocation,
+      once: undefined,
+      definition,
+      binding: { mapping },
+      executionKey: `${invocation.executionKey}${suffix}`,
+    });
+  if (invocation.once === undefined || !ports.isEffectful(definition, mapping)) return work();
+  return invocation.once({ suffix, taskKey: definition.key }, work);
 }
 
 /** As the source's output handler shaped it; without one, the answer's data. */

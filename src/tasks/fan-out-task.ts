@@ -51,8 +51,13 @@ async function runFanOut(ports: TaskPorts, invocation: TaskInvocation): Promise<
   const inner = await innerTask(ports, definition);
   const items = itemsOf(await valuesOf(plan, invocation, script));
   const { ends, timedOut } = await runBatch(plan, items, signal, async (item, itemSignal) => {
-    const config = await itemConfig(script, inner, item);
-    return ports.runTask(itemInvocation(invocation, inner, item, config, itemSignal));
+    const work = async () => {
+      const config = await itemConfig(script, inner, item);
+      return ports.runTask(itemInvocation(invocation, inner, item, config, itemSignal));
+    };
+    if (!ports.isEffectful(inner, undefined)) return work();
+    const part = { suffix: `#${item.index}`, taskKey: inner.key };
+    return invocation.once === undefined ? work() : invocation.once(part, work);
   });
   signal.throwIfAborted();
 
@@ -182,6 +187,7 @@ const itemInvocation = (
   signal: AbortSignal,
 ): TaskInvocation => ({
   ...invocation,
+  once: undefined,
   binding: { mapping: undefined },
   definition: { ...inner, attributes: { ...inner.attributes, config } },
   executionKey: `${invocation.executionKey}#${index}`,

@@ -56,8 +56,12 @@ function typeOf(spelling: unknown): TaskType | undefined {
   return word === undefined ? undefined : types[String(taskTypeCodes.codeOf(word))];
 }
 
-export function createTasks(given: Omit<TaskPorts, "runTask">): TaskHost {
-  const ports: TaskPorts = { ...given, runTask: (invocation) => host.run(invocation) };
+export function createTasks(given: Omit<TaskPorts, "runTask" | "isEffectful">): TaskHost {
+  const ports: TaskPorts = {
+    ...given,
+    runTask: (invocation) => host.run(invocation),
+    isEffectful: (definition, mapping) => host.isEffectful(definition, mapping),
+  };
   const host: TaskHost = {
     isEffectful: (definition, mapping) =>
       typeOf(definition.attributes["type"])?.isEffectful(definition, mapping) === true,

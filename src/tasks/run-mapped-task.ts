@@ -45,9 +45,7 @@ export async function runMappedTask(
   const response = standardResponse(type, answer, performance.now() - startedAt);
   const failure = answer.isSuccess ? undefined : failureOf(type, key, answer);
   const data =
-    handlers === undefined
-      ? rawOutput(answer)
-      : await handlers.output({ name, value: response });
+    handlers === undefined ? rawOutput(answer) : await handlers.output({ name, value: response });
   return { name, response, data, failure, ...handlers?.effects() };
 }
 

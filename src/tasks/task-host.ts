@@ -18,10 +18,21 @@ export interface TaskInvocation {
    */
   executionKey: string;
   signal: AbortSignal;
+  /**
+   * Does a part of the task that reaches outside on its own, under a key within the task's; once it
+   * has succeeded it is not done again, whatever becomes of the whole. Absent where nothing is kept.
+   */
+  once?: ((part: TaskPart, work: () => Promise<TaskOutcome>) => Promise<TaskOutcome>) | undefined;
   /** What a script of this task is run with; `seen` is what has changed since the group began. */
   request: (script: ScriptCode, seen?: Partial<SeenByScript>) => ScriptRequest;
   /** Told what the output handler answered as a whole: functions answer with its status and headers. */
   onReply?: ((value: ResponseValue) => void) | undefined;
+}
+
+export interface TaskPart {
+  /** Follows the task's own execution key: `#3`. */
+  suffix: string;
+  taskKey: string;
 }
 
 /** For whom a task runs, and what has happened before it. */

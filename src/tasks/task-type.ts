@@ -16,7 +16,7 @@ import type { HttpClient } from "../outgoing/http-client.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
 import type { StateStores } from "../storage/state-store.ts";
 import type { Flows } from "./flow-port.ts";
-import type { TaskContext, TaskInvocation } from "./task-host.ts";
+import type { TaskContext, TaskHost, TaskInvocation } from "./task-host.ts";
 
 /** What the types work with. A new port is a new member here and in `millrace.ts`. */
 export interface TaskPorts {
@@ -32,6 +32,7 @@ export interface TaskPorts {
   /** For tasks made of other tasks. */
   readonly loadTask: (reference: Reference) => Promise<Component>;
   readonly runTask: (invocation: TaskInvocation) => Promise<TaskOutcome>;
+  readonly isEffectful: TaskHost["isEffectful"];
 }
 
 export interface TaskType {

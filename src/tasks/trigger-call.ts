@@ -1,5 +1,6 @@
 /** What starting and moving instances have in common beyond `flow-call.ts`. */
 import type { JsonValue } from "../engine/exact-json.ts";
+import { asWritten } from "./as-written.ts";
 import { type FlowTask, notAsked, textsIn } from "./flow-call.ts";
 import type { TaskCall } from "./task-type.ts";
 
@@ -25,6 +26,6 @@ export function triggerOf(call: TaskCall, task: FlowTask, waits = false): Trigge
     triggerDepth,
     sync: (config["sync"] ?? waits) === true,
     tags: textsIn(config, "tags"),
-    body: (config["body"] ?? undefined) as JsonValue | undefined,
+    body: asWritten(call, "body") ?? undefined,
   };
 }

@@ -43,8 +43,8 @@ const mappings: Readonly<Record<string, object>> = {
   start: input("task.SetBody({ by: context.Instance.Key });"),
   trigger: input(`task.SetKey("${otherOf("")}" + context.Instance.Key);`),
   subprocess: input("task.SetBody({ by: context.Instance.Key });"),
-  set: input("task.SetKey(context.Instance.Key);"),
-  delete: input(`task.SetKey("${otherOf("")}" + context.Instance.Key);`),
+  set: input("task.SetCacheKey(context.Instance.Key);"),
+  delete: input(`task.SetCacheKey("${otherOf("")}" + context.Instance.Key);`),
   cache: input(`task.SetCacheKey("price-" + context.Instance.Key);`),
   "fan-out": slot(`export function ItemInputHandler(task, context, item) {
     task.SetUrl(task.Url + "/" + item.Index); return {};
@@ -98,5 +98,5 @@ export function errandComponents(url: string): object[] {
 const keepOther = {
   order: 1,
   task: taskRef("keep"),
-  mapping: input(`task.SetKey("${otherOf("")}" + context.Instance.Key);`),
+  mapping: input(`task.SetCacheKey("${otherOf("")}" + context.Instance.Key);`),
 };

@@ -19,8 +19,8 @@ const world = await startWorld(afterAll);
 const start = () =>
   startNode({
     databaseUrl,
-    // Every run may stand still in a query of its own.
-    env: { ...world.env, Database__PoolSize: "24" },
+    // Every run may stand still in a query of its own; and the machine may be busy.
+    env: { ...world.env, Database__PoolSize: "24", Scripting__TimeoutMs: "15000" },
     atEnd: afterAll,
   });
 let node: NodeProcess = await start();
@@ -134,7 +134,9 @@ async function expectDone(sent: readonly Sent[]): Promise<void> {
     const { reaches } = errands.find(({ name }) => name === one.name)!;
     const [state] = await rowsOf(
       databaseUrl,
-      "select status::text, current_state as state from instance where id = $1",
+      `select status::text, current_state as state,
+         (select max(message) from incident where instance_id = id) as trouble
+       from instance where id = $1`,
       [one.id],
     );
     expect({
@@ -146,7 +148,7 @@ async function expectDone(sent: readonly Sent[]): Promise<void> {
       keysAfter: countsOf(after).size,
     }).toEqual({
       of: one.name,
-      state: { status: "A", state: "done" },
+      state: { status: "A", state: "done", trouble: null },
       effects: 1,
       reached: reaches.toSorted(),
       keys: reaches.length,
@@ -173,22 +175,28 @@ const each = (paths: readonly string[], times: number) =>
 async function killWhereJournalIsNeeded(mode: "access exclusive" | "share", sent: Sent[]) {
   const lock = new Client({ connectionString: databaseUrl });
   await lock.connect();
-  await lock.query(`begin; lock table task_journal in ${mode} mode`);
-  for (const one of sent) await go(one);
-  const standing = `select pid from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  await eventually(async () =>
-    expect(await rowsOf(databaseUrl, standing)).toHaveLength(errands.length),
-  );
-  node.signal("SIGKILL");
-  await node.exited;
-  // The server would carry out what the dead one has asked for.
-  await rowsOf(
-    databaseUrl,
-    `select pg_terminate_backend(pid) from (${standing}) as standing_still`,
-  );
-  await lock.end();
+  try {
+    await lock.query(`begin; lock table task_journal in ${mode} mode`);
+    for (const one of sent) await go(one);
+    await eventually(async () => expect(await standingStill()).toHaveLength(errands.length));
+    node.signal("SIGKILL");
+    await node.exited;
+    // The server would carry out what the dead one has asked for.
+    for (const { pid } of await standingStill()) {
+      await rowsOf(databaseUrl, "select pg_terminate_backend($1)", [pid]);
+    }
+  } finally {
+    await lock.end();
+  }
 }
+
+const standingStill = () =>
+  rowsOf<{ pid: number }>(
+    databaseUrl,
+    `select pid from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'
+       and backend_type = 'client backend'`,
+  );
 
 test(
   "a node that dies before its tasks have begun: each is done once",
@@ -213,6 +221,7 @@ test(
 
     await killWhereJournalIsNeeded("share", sent);
     expect(await timesOf(sent)).toEqual(each(everyPath, 1));
+    for (const one of sent) expect([one.name, await effectOf(one)]).toEqual([one.name, 1]);
     await restart();
 
     await expectDone(sent);

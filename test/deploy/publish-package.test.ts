@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { deployFailures } from "../../src/deploy/deploy-failure.ts";
 import { aRegistryForFile } from "../support/a-registry.ts";
 import { aPackageArchive } from "../support/an-archive.ts";
 import { aComponent, aSchema, aWorkflow, type Component } from "../support/a-workflow.ts";
@@ -267,6 +269,17 @@ test("version may be a range, a tag or exact", async () => {
   });
 });
 
+test("a mirror of the public registry has the archive under its own address", async () => {
+  const archive = aPackageArchive({ "core/Tasks/a.json": task("mirrored", "core") });
+  const tarball = "https://registry.npmjs.org/mirrored/-/mirrored-1.0.0.tgz";
+  registry.add("mirrored", "1.0.0", archive, { tarball });
+
+  const { status } = await app.deploy({ packageName: "mirrored", ...from });
+
+  expect(status).toBe("completed");
+  expect(registry.seen.at(-1)?.url).toBe("/mirrored/-/mirrored-1.0.0.tgz");
+});
+
 describe("a request that cannot be used is refused with the field's name", () => {
   test.each<[string, object, string]>([
     ["no packageName", {}, "packageName"],
@@ -380,4 +393,11 @@ test("the API has a document", async () => {
     "/api/v1/definitions/publish",
     "/health",
   ]);
+});
+
+test("docs/deployment.md has the reason behind every code of a failed job", () => {
+  const page = readFileSync(new URL("../../docs/deployment.md", import.meta.url), "utf8");
+  const rows = Object.entries(deployFailures).map(([code, why]) => `| \`${code}\` | ${why} |`);
+
+  expect(page.split("\n").filter((line) => /^\| `[A-Z][A-Za-z]+` \|/.test(line))).toEqual(rows);
 });

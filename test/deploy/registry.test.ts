@@ -94,10 +94,11 @@ describe("the sample domain, as npm packs it", () => {
     expect(again.results!.successful).toHaveLength(cancelled.progress.total - half.length);
     expect(again.results!.skipped.map(({ path }) => path)).toEqual(expect.arrayContaining(half));
 
-    const loans = instancesOf(app.runtime, "loan-application", "credit");
-    const id = await loans.begin({ attributes: { amount: 5000, applicant: { name: "Ada" } } });
-    await loans.send(id, "submit", { attributes: { termMonths: 24 } });
-    expect((await loans.read(id)).metadata).toMatchObject({ currentState: "review" });
+    const quotes = instancesOf(app.runtime, "quote", "credit");
+    const asked = await quotes.start({ attributes: { amount: 1200 } });
+    expect(asked).toMatchObject({ status: 201, body: { state: "open" } });
+    const { quote } = asked.body as { quote: string };
+    expect(await quotes.send(quote, "take")).toMatchObject({ body: { state: "taken" } });
   });
 });
 

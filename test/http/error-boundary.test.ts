@@ -81,8 +81,9 @@ describe("a retry policy", () => {
     const flow = await publishCalling("changing", [503, 503, 404], rules);
     const id = await flow.begin({});
 
-    await flow.send(id, "go");
+    const answer = await flow.send(id, "go");
 
+    expect(answer).toMatchObject({ status: 200, body: { status: "A" } });
     expect(server.calls("changing")).toBe(3);
     expect(await flow.read(id)).toMatchObject({ metadata: { currentState: "compensated" } });
     expect(await incidentsOf(app, flow, id)).toMatchObject([

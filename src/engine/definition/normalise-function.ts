@@ -1,6 +1,11 @@
 /** From a published function to what is run, offered and explained. */
 import type { Component } from "../component.ts";
-import { functionScope, functionVerb, type FunctionScope, type FunctionVerb } from "./enumerations.ts";
+import {
+  functionScope,
+  functionVerb,
+  type FunctionScope,
+  type FunctionVerb,
+} from "./enumerations.ts";
 import { asList, asObject, asText, type JsonObject } from "./json.ts";
 import type { RoleGrant, SchemaEntry, TaskGroup, ViewEntry } from "./model.ts";
 import {

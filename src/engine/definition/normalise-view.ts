@@ -55,7 +55,8 @@ function faceOf(given: JsonObject, own: ViewFace | undefined): ViewFace {
   const shown = displayOf(display);
   return {
     type,
-    content: content === undefined || content === null ? (own?.content ?? null) : read(content, type),
+    content:
+      content === undefined || content === null ? (own?.content ?? null) : read(content, type),
     display: shown.display ?? own?.display,
     modes: shown.display === undefined ? own?.modes : shown.modes,
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aRun, programOf } from "../../../test/support/a-run.ts";
 import { taskWith } from "../../../test/support/a-script-slot.ts";
-import { aWorkflow } from "../../../test/support/a-workflow.ts";
+import { aWorkflow, type StateOptions } from "../../../test/support/a-workflow.ts";
 import { normaliseErrorBoundary } from "../definition/normalise-parts.ts";
 import type { RetryPolicy } from "../definition/model.ts";
 import type { TaskFailure } from "../task-failure.ts";
@@ -108,7 +108,7 @@ describe("of several rules that match", () => {
 
 describe("of several levels", () => {
   const boundary = (...rules: object[]) => ({ errorBoundary: { onError: rules } });
-  const levelOf = (task: object, state: object, workflow: object) => {
+  const levelOf = (task: object, state: StateOptions, workflow: object) => {
     const flow = aWorkflow("loan")
       .state("draft", state)
       .transition("go", { to: "done", onExecutionTasks: [{ ...taskWith("charge", {}), ...task }] })
@@ -135,7 +135,7 @@ describe("of several levels", () => {
     [empty, empty, workflow, "Global w"],
     [boundary(rule("t", { priority: 999 })), boundary(rule("s", { priority: 1 })), none, "Task t"],
   ])("the innermost with a match decides (%#)", (inner, middle, outer, expected) => {
-    expect(levelOf(inner!, middle!, outer!)).toBe(expected);
+    expect(levelOf(inner!, { ...middle }, outer!)).toBe(expected);
   });
 });
 

@@ -27,7 +27,7 @@ const withJson = (object: object, name: string, value: JsonValue | undefined) =>
 };
 
 export const instanceRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance: i, dataChanged, childChanged = false }) => [
+  rowsOf(writes, ({ instance: i, dataChanged, childChanged = false, addCorrelations = [] }) => [
     withJson(
       {
         id: i.id,
@@ -59,6 +59,8 @@ export const instanceRows = (writes: readonly RunWrite[]): string =>
         incident_count: i.incidentCount,
         has_active_incident: i.hasActiveIncident,
         origin: i.origin === undefined ? undefined : JSON.stringify(i.origin),
+        // One that brings its own correlation cannot be too late.
+        is_expected: i.origin !== undefined && addCorrelations.length === 0,
         child_changed: childChanged,
         open_child: i.openChild?.id,
         open_child_domain: i.openChild?.domain,
@@ -239,8 +241,9 @@ export const correlationRows = (writes: readonly RunWrite[]): string =>
   rowsOf(writes, ({ instance, addCorrelations = [] }) =>
     addCorrelations.map((it) =>
       JSON.stringify({
+        writer: instance.id,
         id: it.id,
-        parent_id: instance.id,
+        parent_id: it.parentId ?? instance.id,
         parent_state: it.parentState,
         child_id: it.childId,
         kind: it.type,

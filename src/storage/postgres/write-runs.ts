@@ -29,7 +29,7 @@ const instanceFields = `
   created_at timestamptz, created_by text, created_by_behalf_of text,
   modified_at timestamptz, modified_by text, modified_by_behalf_of text, completed_at timestamptz,
   incident_count int, has_active_incident boolean,
-  origin text, child_changed boolean, open_child uuid, open_child_domain text, open_child_flow text`;
+  origin text, is_expected boolean, child_changed boolean, open_child uuid, open_child_domain text, open_child_flow text`;
 
 const updated = `
   with w as materialized (select * from json_to_recordset($1) as w(${instanceFields})),
@@ -74,7 +74,7 @@ const inserted = `
       select from instance i where i.domain = w.domain and i.flow = w.flow and i.key = w.key
         and i.status not in ('C', 'P')))
       -- a child whose parent has moved on is not started any more
-      and (w.origin is null or exists (
+      and (not w.is_expected or exists (
         select from correlation c where c.child_id = w.id and c.completed_at is null))
     on conflict do nothing
     returning id)`;
@@ -176,9 +176,9 @@ const work = `
       child_version, created_at)
     select c.id, parent_id, parent_state, child_id, kind::"char", child_domain, child_flow,
       child_version, now()
-    from json_to_recordset($12) as c(id uuid, parent_id uuid, parent_state text, child_id uuid,
+    from json_to_recordset($12) as c(writer uuid, id uuid, parent_id uuid, parent_state text, child_id uuid,
       kind text, child_domain text, child_flow text, child_version text)
-    join done on done.id = c.parent_id
+    join done on done.id = c.writer
     on conflict do nothing),
   -- a subprocess is nobody's concern: its own end is the end of its correlation
   children as (

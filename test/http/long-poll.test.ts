@@ -1,0 +1,242 @@
+/** A state that waits to be seen: the run pauses there until its caller says so, or time does. */
+import { Client } from "pg";
+import { describe, expect, test } from "vitest";
+import { handler } from "../support/a-script-slot.ts";
+import { aWorkflow } from "../support/a-workflow.ts";
+import { eventually } from "../support/eventually.ts";
+import { codeOf, instancesOf, movesOf } from "../support/instances-of.ts";
+import { startRuntimeForFile } from "../support/start-runtime.ts";
+
+const app = await startRuntimeForFile({ roles: ["api", "worker"] });
+
+const paused = (longPoll: object = {}) => ({
+  interaction: { longPoll: { terminate: true, ...longPoll } },
+});
+const forOfficers = { roles: [{ role: "officer", grant: "allow" }] };
+
+/** `show` pauses in `shown`, from where everything else goes by itself. */
+const showing = (key: string, state: object) =>
+  aWorkflow(key)
+    .state("open")
+    .transition("show", { to: "shown" })
+    .state("shown", { ...state })
+    .transition("go", { to: "seen", otherwise: true })
+    .state("seen")
+    .transition("again", { to: "shown" })
+    .state("gone", { type: "finish", subType: "cancelled" })
+    .cancel("drop", { to: "gone" });
+
+await app.publish(
+  showing("offer", paused()),
+  showing("plain", { interaction: { longPoll: { terminate: false } } }),
+  showing("guarded", paused(forOfficers)),
+  showing("ruled", paused({ rule: handler("return context.Instance.Data.pause === true;") })),
+  aWorkflow("chain")
+    .state("open")
+    .transition("begin", { to: "hop" })
+    .state("hop")
+    .transition("on", { to: "shown", otherwise: true })
+    .state("shown", paused())
+    .transition("go", { to: "seen", otherwise: true })
+    .state("seen", { type: "finish", subType: "success" }),
+  aWorkflow("order")
+    .state("open")
+    .transition("offer", { to: "offering" })
+    .state("offering", {
+      type: "subFlow",
+      subFlow: {
+        type: "S",
+        process: { key: "offer", domain: "core", flow: "sys-flows", version: "1.0.0" },
+      },
+    })
+    .transition("after", { to: "done", rule: "true" })
+    .state("done", { type: "finish", subType: "success" }),
+);
+
+const offers = instancesOf(app, "offer");
+const ackPath = (path: string, id: string) => `${path}/${id}/longpoll/ack`;
+const ack = (id: string, headers = {}, path = offers.path) =>
+  app.post(ackPath(path, id), undefined, headers);
+
+async function inDatabase(sql: string, values: unknown[]): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: app.databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query(sql, values)).rows as Record<string, unknown>[];
+  } finally {
+    await client.end();
+  }
+}
+
+/** The pause's job, as it waits for its time. */
+const pauses = (id: string) =>
+  inDatabase(
+    `select name, extract(epoch from ready_at - created_at)::int as seconds
+     from job where instance_id = $1 and kind = 'la'`,
+    [id],
+  );
+
+const standing = async (path: ReturnType<typeof instancesOf>, id: string) => {
+  const { metadata } = await path.read(id);
+  return `${metadata.currentState} ${metadata.status}`;
+};
+
+describe("a state that ends its caller's poll", () => {
+  test("keeps the instance Busy in it, with nothing of what follows done, until it is acknowledged", async () => {
+    const id = await offers.begin();
+
+    const answer = await offers.send(id, "show");
+
+    expect(answer).toMatchObject({ status: 200, body: { id, status: "B" } });
+    expect(await standing(offers, id)).toBe("shown B");
+    expect(movesOf(await offers.history(id))).toEqual(["start: open-open", "show: open-shown"]);
+    expect(await pauses(id)).toEqual([{ name: expect.any(String), seconds: 60 }]);
+
+    expect(await ack(id)).toMatchObject({ status: 200, text: "" });
+    expect(await standing(offers, id)).toBe("seen A");
+    expect(movesOf(await offers.history(id)).at(-1)).toBe("go: shown-seen");
+    expect(await pauses(id)).toEqual([]);
+  });
+
+  test("refuses other transitions while it waits, but for the end of the instance", async () => {
+    const id = await offers.begin();
+    await offers.send(id, "show");
+
+    expect(codeOf(await offers.send(id, "again"))).toBe("409 conflict.Instance:100031");
+    expect(await offers.send(id, "drop")).toMatchObject({ status: 200, body: { status: "C" } });
+    expect(await pauses(id)).toEqual([]);
+  });
+
+  test("goes on by itself when nobody acknowledges it in time", async () => {
+    const id = await offers.begin();
+    await offers.send(id, "show");
+
+    await inDatabase("update job set ready_at = now() where instance_id = $1 and kind = 'la'", [
+      id,
+    ]);
+
+    await eventually(async () => expect(await standing(offers, id)).toBe("seen A"));
+    expect(movesOf(await offers.history(id)).at(-1)).toBe("go: shown-seen");
+    expect(await pauses(id)).toEqual([]);
+  });
+
+  test("pauses each time it is entered", async () => {
+    const id = await offers.begin();
+    await offers.send(id, "show");
+    await ack(id);
+
+    await offers.send(id, "again");
+
+    expect(await standing(offers, id)).toBe("shown B");
+    await ack(id);
+    expect(await standing(offers, id)).toBe("seen A");
+  });
+
+  test("does so for a transition that is queued too", async () => {
+    const id = await offers.begin();
+
+    const answer = await offers.send(id, "show", {}, { query: "sync=false" });
+
+    expect(answer.status).toBe(202);
+    await eventually(async () => expect(await pauses(id)).toHaveLength(1));
+    expect(await standing(offers, id)).toBe("shown B");
+    await ack(id);
+    expect(await standing(offers, id)).toBe("seen A");
+  });
+
+  test("lets through what comes by itself: nobody polls for that", async () => {
+    const chains = instancesOf(app, "chain");
+    const id = await chains.begin();
+
+    const answer = await chains.send(id, "begin");
+
+    expect(answer).toMatchObject({ status: 200, body: { status: "C" } });
+  });
+
+  test("without 'terminate' does not wait", async () => {
+    const plain = instancesOf(app, "plain");
+    const id = await plain.begin();
+
+    await plain.send(id, "show");
+
+    expect(await standing(plain, id)).toBe("seen A");
+  });
+});
+
+describe("for whom a state waits", () => {
+  const guarded = instancesOf(app, "guarded");
+  const ruled = instancesOf(app, "ruled");
+  const officer = { role: "officer" };
+
+  test("by role: others pass, and may not acknowledge", async () => {
+    const passed = await guarded.begin();
+    await guarded.send(passed, "show");
+    const id = await guarded.begin();
+    await guarded.send(id, "show", {}, { headers: officer });
+
+    expect(await standing(guarded, passed)).toBe("seen A");
+    expect(await standing(guarded, id)).toBe("shown B");
+    expect(codeOf(await ack(id, {}, guarded.path))).toBe("403 forbidden.Authorization:110001");
+    expect(await standing(guarded, id)).toBe("shown B");
+    expect((await ack(id, officer, guarded.path)).status).toBe(200);
+    expect(await standing(guarded, id)).toBe("seen A");
+  });
+
+  test("by a rule, which is asked again when the state is acknowledged", async () => {
+    const passed = await ruled.begin({ pause: false });
+    await ruled.send(passed, "show");
+    const id = await ruled.begin({ pause: true });
+    await ruled.send(id, "show");
+
+    expect(await standing(ruled, passed)).toBe("seen A");
+    expect(await standing(ruled, id)).toBe("shown B");
+    expect((await ack(id, {}, ruled.path)).status).toBe(200);
+    expect(await standing(ruled, id)).toBe("seen A");
+  });
+});
+
+describe("an acknowledgement", () => {
+  test("may be repeated, and may come when nothing waits", async () => {
+    const id = await offers.begin();
+    expect((await ack(id)).status).toBe(200);
+    await offers.send(id, "show");
+
+    const both = await Promise.all([ack(id), ack(id)]);
+
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
+    await eventually(async () => expect(await standing(offers, id)).toBe("seen A"));
+    expect((await ack(id)).status).toBe(200);
+    expect(movesOf(await offers.history(id))).toHaveLength(3);
+  });
+
+  test("is taken as PATCH too", async () => {
+    const id = await offers.begin();
+    await offers.send(id, "show");
+
+    expect((await app.patch(ackPath(offers.path, id))).status).toBe(200);
+
+    expect(await standing(offers, id)).toBe("seen A");
+  });
+
+  test("of an instance that has ended, or is not there, is refused", async () => {
+    const id = await offers.begin();
+    await offers.send(id, "drop");
+
+    expect(codeOf(await ack(id))).toBe("400 validation.Instance:100018");
+    expect(codeOf(await ack("nobody"))).toBe("404 notfound.Instance:100017");
+  });
+
+  test("sent to a parent reaches the subflow that waits", async () => {
+    const orders = instancesOf(app, "order");
+    const id = await orders.begin();
+    await orders.send(id, "offer");
+    await orders.send(id, "show");
+    const before = await orders.read(id);
+
+    const answer = await ack(id, {}, orders.path);
+
+    expect(before.metadata).toMatchObject({ effectiveState: "shown", status: "B" });
+    expect(answer.status).toBe(200);
+    expect((await orders.read(id)).metadata).toMatchObject({ effectiveState: "seen", status: "B" });
+  });
+});
