@@ -60,5 +60,5 @@ async function mayAck(
   const headers = request?.headers ?? {};
   const waiting = { program, instance, phase: "auto", author, headers, roles } as const;
   const run = resumeWaiting(waiting, ports.tools);
-  return ports.scripts.holds(scriptRequest({ run, traceId: undefined }, rule));
+  return ports.scripts.holds(scriptRequest(ports, { run, traceId: undefined }, rule));
 }

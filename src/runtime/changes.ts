@@ -23,7 +23,6 @@ export interface InstanceChanges {
   heard(message: string): void;
   /** The channel is open, perhaps after a while in which nothing was heard. */
   connected(): void;
-  readonly watchers: number;
   close(): void;
 }
 
@@ -94,11 +93,15 @@ export function createInstanceChanges(options: ChangesOptions): InstanceChanges 
     await feed.say(messages).catch((error: unknown) => onTrouble("ChangesNotAnnounced", error));
   };
 
+  const takeUnsaid = () => {
+    const ids = closed ? [] : [...unsaid];
+    unsaid.clear();
+    return ids;
+  };
+
   const announce = async () => {
     announcing = true;
-    while (unsaid.size > 0 && !closed) {
-      const ids = [...unsaid];
-      unsaid.clear();
+    for (let ids = takeUnsaid(); ids.length > 0; ids = takeUnsaid()) {
       await say(wrote(nodeId, ids));
       await delay(announceGapMs, undefined, { ref: false });
     }
@@ -218,10 +221,6 @@ export function createInstanceChanges(options: ChangesOptions): InstanceChanges 
       if (count === 0) return;
       sayWaiting();
       lookAgain();
-    },
-
-    get watchers() {
-      return count;
     },
 
     close() {

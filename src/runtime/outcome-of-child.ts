@@ -42,18 +42,18 @@ async function failureOf(
 }
 
 async function outputOf(
-  { store, scripts }: ExecutePorts,
+  ports: ExecutePorts,
   execution: Execution,
   { domain, flow, id }: { domain: string; flow: string; id: string },
   mapping: Extract<Todo, { kind: "childOutcome" }>["mapping"],
 ): Promise<JsonValue | undefined> {
   if (mapping === undefined || mapping.type === "global") return undefined;
-  const child = await store.find({ domain, flow, reference: id });
+  const child = await ports.store.find({ domain, flow, reference: id });
   const run = { ...execution.run, body: child?.data };
   try {
-    const answer = await scripts.run(
+    const answer = await ports.scripts.run(
       "subflow.output",
-      scriptRequest({ ...execution, run }, mapping),
+      scriptRequest(ports, { ...execution, run }, mapping),
     );
     const { data } = answer.value as ResponseValue;
     return data === null ? undefined : (data as JsonValue);

@@ -7,6 +7,7 @@ import { asksForPrevious } from "../engine/role-gate.ts";
 import type { LongPoll } from "../engine/definition/model.ts";
 import type { ExecutePorts, Execution } from "./execute-run.ts";
 import { outcomeOfChild } from "./outcome-of-child.ts";
+import { longPollAt, overridesOf } from "./overrides.ts";
 import { planChild } from "./plan-child.ts";
 import { runTasks, type GroupEnd } from "./run-tasks.ts";
 import { scriptRequest } from "./script-request.ts";
@@ -32,13 +33,14 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
   const { run } = execution;
   switch (todo.kind) {
     case "map": {
-      const value = await scripts.map(scriptRequest(execution, todo.transition.mapping!));
+      const value = await scripts.map(scriptRequest(ports, execution, todo.transition.mapping!));
       return { kind: "mapped", value };
     }
     case "rules": {
       for (const candidate of todo.candidates) {
         const { rule } = candidate;
-        const holds = rule === undefined || (await scripts.holds(scriptRequest(execution, rule)));
+        const holds =
+          rule === undefined || (await scripts.holds(scriptRequest(ports, execution, rule)));
         if (holds) return { kind: "chosen", transition: candidate };
       }
       return { kind: "chosen", transition: undefined };
@@ -47,7 +49,7 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
       const timers = [];
       for (const { key, timer } of todo.transitions) {
         if (timer === undefined) continue;
-        const schedule = await scripts.schedule(scriptRequest(execution, timer));
+        const schedule = await scripts.schedule(scriptRequest(ports, execution, timer));
         timers.push({ sourceState: run.instance.current.key, transitionKey: key, ...schedule });
       }
       return { kind: "scheduled", timers };
@@ -57,20 +59,35 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
     case "subflow":
       return { kind: "childPlanned", child: await planChild(ports, execution, todo.subFlow) };
     case "longPoll":
-      return { kind: "pollEnds", ends: await endsPoll(ports, execution, todo.longPoll) };
+      return askForPoll(ports, execution, todo.longPoll);
     case "childOutcome":
       return outcomeOfChild(ports, execution, todo);
   }
 }
 
+/** A parent may replace for whom its subflow's state waits, and how long. */
+async function askForPoll(
+  ports: ExecutePorts,
+  execution: Execution,
+  own: LongPoll,
+): Promise<Happened> {
+  const { program, instance } = execution.run;
+  const overrides = await overridesOf(ports.catalogue, instance);
+  const longPoll = longPollAt(program.workflow, overrides, instance.current.key) ?? own;
+  const ends = await endsPoll(ports, execution, longPoll);
+  return { kind: "pollEnds", ends, fallbackSeconds: longPoll.fallbackTimeoutSeconds };
+}
+
 async function endsPoll(
-  { scripts, store }: ExecutePorts,
+  ports: ExecutePorts,
   execution: Execution,
   { roles: grants, rule }: LongPoll,
 ): Promise<boolean> {
-  if (rule !== undefined) return scripts.holds(scriptRequest(execution, rule));
+  if (rule !== undefined) return ports.scripts.holds(scriptRequest(ports, execution, rule));
   const { instance, roles, author } = execution.run;
-  const previous = asksForPrevious(grants) ? await store.lastManualAuthor(instance.id) : undefined;
+  const previous = asksForPrevious(grants)
+    ? await ports.store.lastManualAuthor(instance.id)
+    : undefined;
   return rolesAllow(grants, { roles, author, instance, previous });
 }
 

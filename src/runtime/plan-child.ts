@@ -64,13 +64,13 @@ export async function planChild(
 }
 
 async function inputOf(
-  { scripts }: ExecutePorts,
+  ports: ExecutePorts,
   execution: Execution,
   { type, mapping }: Pick<SubFlow, "type" | "mapping" | "process">,
 ): Promise<ResponseValue | undefined> {
   if (mapping === undefined || mapping.type === "global") return undefined;
   const kind = type === "subFlow" ? "subflow.input" : "subprocess.input";
-  const { value } = await scripts.run(kind, scriptRequest(execution, mapping));
+  const { value } = await ports.scripts.run(kind, scriptRequest(ports, execution, mapping));
   return value as ResponseValue;
 }
 

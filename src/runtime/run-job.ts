@@ -438,7 +438,7 @@ async function tell(
       instance,
       state,
       key: job.transitionKey ?? job.id,
-      request: (script) => scriptRequest({ run, signal, traceId: undefined }, script),
+      request: (script) => scriptRequest(ports, { run, signal, traceId: undefined }, script),
       signal,
     });
   }

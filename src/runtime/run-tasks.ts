@@ -155,7 +155,7 @@ async function begin(task: OneTask): Promise<Begun | TaskEnd> {
     executionKey,
     signal,
     request: (script: ScriptCode, seen?: Partial<SeenByScript>) =>
-      scriptRequest({ run: { ...run, ...seen }, signal, traceId }, script),
+      scriptRequest(ports, { run: { ...run, ...seen }, signal, traceId }, script),
   };
   const tries = run.failedAttempts[place.position] ?? 0;
   const plain = { tries, last: undefined, sinceMs: 0, attempt: () => invoke(ports, invocation) };

@@ -10,13 +10,23 @@ import { jsonText } from "../engine/json-text.ts";
 import type { Run } from "../engine/transition/run.ts";
 import type { ContextMember } from "../scripting/contract.ts";
 import type { ContextSource } from "../scripting/script-host.ts";
+import type { Relatives } from "./read-relatives.ts";
 
-export function scriptContext(run: Run, traceId?: string): ContextSource {
+export function scriptContext(
+  run: Run,
+  traceId?: string,
+  read?: (members: readonly ContextMember[]) => Promise<Relatives>,
+): ContextSource {
+  let relatives: Relatives = {};
   return {
     values: () => expressionContext(run),
-    json(member) {
-      const value = members[member](run);
-      return typeof value === "string" ? value : undefined;
+    json: (member) =>
+      (relatives as Partial<Record<ContextMember, string>>)[member] ?? members[member](run),
+    prepare(used) {
+      if (read === undefined || !used.some((member) => readBefore.has(member))) return undefined;
+      return read(used).then((found) => {
+        relatives = found;
+      });
     },
     origin: {
       ...(traceId === undefined ? {} : { traceId }),
@@ -26,6 +36,9 @@ export function scriptContext(run: Run, traceId?: string): ContextSource {
     },
   };
 }
+
+/** What is not in the run itself. */
+const readBefore: ReadonlySet<ContextMember> = new Set(["Related", "Incident"]);
 
 type Json = string | undefined;
 
@@ -106,7 +119,7 @@ export function instanceJson(instance: Instance): string {
     Stage: instance.stage ?? null,
     Status: instance.status,
     EffectiveStatus: instance.status,
-    Type: "R",
+    Type: instance.origin?.type ?? "R",
     Tags: instance.tags,
     CreatedAt: instance.createdAt,
     ModifiedAt: instance.modifiedAt ?? null,
@@ -116,11 +129,25 @@ export function instanceJson(instance: Instance): string {
     ModifiedBy: instance.modifiedBy.actor ?? null,
     ModifiedByBehalfOf: instance.modifiedBy.behalfOf ?? null,
     HasActiveIncident: instance.hasActiveIncident,
-    HasActiveSubFlow: false,
-    ActiveCorrelations: [],
+    HasActiveSubFlow: instance.openChild !== undefined,
+    ActiveCorrelations: openCorrelations(instance),
   });
   return `${head.slice(0, -1)},"Data":${dataJson(instance.data)}}`;
 }
+
+const openCorrelations = ({ openChild, current }: Instance) =>
+  openChild === undefined
+    ? []
+    : [
+        {
+          ParentState: current.key,
+          SubFlowInstanceId: openChild.id,
+          SubFlowType: "S",
+          SubFlowDomain: openChild.domain,
+          SubFlowName: openChild.flow,
+          IsCompleted: false,
+        },
+      ];
 
 const workflowTexts = new WeakMap<Workflow, string>();
 

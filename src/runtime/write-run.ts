@@ -117,7 +117,7 @@ async function timeoutOf(
 ): Promise<Schedule> {
   if (mapping === undefined || mapping.type === "global") return { delayMs: durationMs };
   try {
-    return await ports.scripts.schedule(scriptRequest(execution, mapping));
+    return await ports.scripts.schedule(scriptRequest(ports, execution, mapping));
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
     ports.onTrouble("TimeoutScriptFailed", error);

@@ -76,6 +76,8 @@ export function createSandboxHost(options: SandboxHostOptions): ScriptHost {
   ): Promise<ScriptAnswer> => {
     const { context, signal } = request;
     const members = membersOf(script, kind);
+    const preparing = context.prepare?.(members);
+    if (preparing !== undefined) await preparing;
     const parts = members.flatMap((member) => {
       const json = context.json(member);
       return json === undefined ? [] : [`"${member}":${json}`];

@@ -12,6 +12,8 @@ import type { ExpressionContext } from "./language/expression/expression-context
 export interface ContextSource {
   /** For expressions: plain values. */
   values(): ExpressionContext;
+  /** Reads beforehand what of these members has to be read; undefined when there is nothing to read. */
+  prepare?(members: readonly ContextMember[]): Promise<void> | undefined;
   /** JSON text of one member of the context; undefined where there is none. */
   json(member: ContextMember): string | undefined;
   /** On whose behalf the script runs, for its log: the instance, its workflow, the transition. */
