@@ -165,7 +165,11 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         checker,
         ids: createIds(),
         domain: config["Runtime.Domain"],
-        onTrouble: (event, err) => log.warn({ err }, event),
+        onTrouble: (event, err) => {
+          const eventId = eventIds[event];
+          if (eventId === undefined) log.warn({ err }, event);
+          else log.error({ err, eventId, eventName: event }, event);
+        },
         onHandled: ({ failure, decision }, { instance, hop }) =>
           log.warn(
             {
@@ -279,6 +283,11 @@ function openKeySet(url: string, undo: Step[]): () => Promise<string> {
   undo.push(() => http.close());
   return () => readKeySet(http, url);
 }
+
+/** Events that the specification numbers. */
+const eventIds: Readonly<Record<string, number>> = {
+  SubFlowCorrelationRevertTargetMissing: 40_119,
+};
 
 /** What tasks reach the outside world with. */
 function openOutside(

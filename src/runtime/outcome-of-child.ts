@@ -12,8 +12,9 @@ export async function outcomeOfChild(
   { child, mapping }: Extract<Todo, { kind: "childOutcome" }>,
 ): Promise<ChildEnded> {
   const correlation = await ports.store.correlationOf(child.id);
+  if (correlation === undefined) throw lostCorrelation(ports, execution, child.id);
   const kind = "childEnded";
-  switch (correlation?.outcome) {
+  switch (correlation.outcome) {
     case undefined:
       return { kind, outcome: "running" };
     case "canceled":
@@ -23,6 +24,18 @@ export async function outcomeOfChild(
     case "completed":
       return { kind, outcome: "completed", data: await outputOf(ports, execution, child, mapping) };
   }
+}
+
+/** Somebody deleted it: nobody can say how the child has ended, and waiting on would be for ever. */
+function lostCorrelation(
+  { onTrouble }: ExecutePorts,
+  { run }: Execution,
+  childId: string,
+): StepFailed {
+  const { id, current } = run.instance;
+  const message = `Instance '${id}' waits in the state '${current.key}' for the subflow ${childId}, but no correlation says how that has ended.`;
+  onTrouble("SubFlowCorrelationRevertTargetMissing", new Error(message));
+  return new StepFailed({ code: "Instance:100012", layer: "Pipeline", message, retryable: false });
 }
 
 /** Its own word for what went wrong, so that the parent's rules can match it. */

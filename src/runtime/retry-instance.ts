@@ -15,13 +15,14 @@ import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
 import { errorsInMerge } from "../engine/transition/advance.ts";
 import { findAnywhere, findTransition, type QueuedRun } from "../engine/transition/checkpoint.ts";
-import type { HopKind } from "../engine/transition/run.ts";
+import { mergeData } from "../engine/merge-data.ts";
+import type { ChildPlan, HopKind } from "../engine/transition/run.ts";
 import { nothingElse, type JobToAdd } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import { asOverridden, type TransitionRequest } from "./change-instance.ts";
 import { checkRoles } from "./check-roles.ts";
 import type { InstancePorts } from "./instances.ts";
-import { loadProgram } from "./load-program.ts";
+import { loadProgram, loadWorkflow } from "./load-program.ts";
 
 export type RetryRequest = Omit<TransitionRequest, "transitionKey" | "idempotencyKey">;
 
@@ -84,6 +85,7 @@ async function goOn(
   await unfaultAncestors(ports, instance);
   const { checkpoint } = queued;
   const from = textIn(checkpoint, "from") ?? instance.current.key;
+  const isResumption = (textIn(checkpoint, "kind") ?? queued.request.kind) === "resume";
   const transitionKey = textIn(checkpoint, "transitionKey") ?? queued.request.transitionKey;
   const job: Omit<Job, "id" | "attempts"> = {
     type: JobType.transition,
@@ -91,7 +93,8 @@ async function goOn(
     domain: instance.domain,
     flow: instance.flow,
     sourceState: from,
-    transitionKey,
+    // What goes on without a transition has none that a job could be named after.
+    transitionKey: isResumption ? undefined : transitionKey,
     payload: stringifyJson({
       ...queued,
       traceId: request.traceId,
@@ -99,22 +102,25 @@ async function goOn(
       retryData: attributes,
     }),
   };
-  const isRecorded = checkpoint?.["kind"] !== "resume";
-  const retriedTransitionId = isRecorded ? (textIn(checkpoint, "recordId") ?? nil) : nil;
+  const retriedTransitionId = isResumption ? nil : (textIn(checkpoint, "recordId") ?? nil);
   const stage = payload.stage?.trim() ? payload.stage : instance.stage;
   const tags = [...new Set([...instance.tags, ...payload.tags])];
   const busy = unfaulted({ ...instance, stage, tags }, ports);
   return queue(ports, instance, busy, job, request, retriedTransitionId);
 }
 
-/** The child could not be started: it is started anew, with what it was meant to start with. */
-function startAgain(
+/**
+ * The child could not be started: it is started anew, with what it was meant to start with and what
+ * the caller adds.
+ */
+async function startAgain(
   ports: InstancePorts,
   instance: Instance,
   childStart: JsonObject,
   request: RetryRequest,
 ): Promise<Retried | "again"> {
-  const plan = childStart["plan"] as JsonObject;
+  const plan = await planWith(ports, instance, childStart["plan"] as JsonObject, request);
+  await unfaultAncestors(ports, instance);
   const job: Omit<Job, "id" | "attempts"> = {
     type: JobType.subflowStart,
     instanceId: plan["id"] as string,
@@ -122,9 +128,24 @@ function startAgain(
     flow: plan["flow"] as string,
     sourceState: undefined,
     transitionKey: undefined,
-    payload: stringifyJson(childStart),
+    payload: stringifyJson({ ...childStart, plan }),
   };
   return queue(ports, instance, unfaulted(instance, ports), job, request, nil);
+}
+
+async function planWith(
+  ports: InstancePorts,
+  instance: Instance,
+  plan: JsonObject,
+  request: RetryRequest,
+): Promise<JsonObject> {
+  const added = dataOf(request);
+  if (added === undefined) return plan;
+  const { domain, flow: workflow, version } = plan as unknown as ChildPlan;
+  const { startTransition } = await loadWorkflow(ports.catalogue, { domain, workflow, version });
+  await checkRoles(ports, startTransition, instance, request);
+  const { attributes } = plan;
+  return { ...plan, attributes: attributes === undefined ? added : mergeData(attributes, added) };
 }
 
 /** Status, incidents and job are one write: of two retries exactly one gets through. */
