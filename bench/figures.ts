@@ -3,6 +3,8 @@ const number = (name: string, otherwise: number) => Number(process.env[name] ?? 
 export const seconds = number("BENCH_SECONDS", 3);
 export const rounds = number("BENCH_ROUNDS", 3);
 export const rows = number("BENCH_ROWS", 1_000_000);
+export const polls = number("BENCH_POLLS", 5000);
+export const streams = number("BENCH_STREAMS", 500);
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

@@ -3,11 +3,14 @@
  * machine in the same run. Machines are noisy and differ: read the ratios, not the rates.
  *
  * `npm run bench -- sync list` runs only those parts. BENCH_SECONDS (3) is the length of one slot,
- * BENCH_ROUNDS (3) how often each is repeated, BENCH_ROWS (1000000) the size of the large list.
+ * BENCH_ROUNDS (3) how often each is repeated, BENCH_ROWS (1000000) the size of the large list,
+ * BENCH_POLLS (5000) and BENCH_STREAMS (500) how many wait at once.
  */
 import { asyncLatency } from "./async-latency.ts";
 import { hostile } from "./hostile.ts";
 import { lists } from "./lists.ts";
+import { live } from "./live.ts";
+import { packages } from "./packages.ts";
 import { reads } from "./reads.ts";
 import { scripts } from "./scripts.ts";
 import { publishWorkload, startSubject, type Subject } from "./subject.ts";
@@ -22,6 +25,8 @@ const parts: Record<string, (subject: Subject) => Promise<void>> = {
   tasks,
   hostile,
   lists,
+  packages,
+  live,
 };
 
 const asked = process.argv.slice(2);

@@ -11,6 +11,7 @@ import { load, request } from "./load.ts";
 export interface Subject {
   port: number;
   url: string;
+  deployUrl: string;
   databaseUrl: string;
   pid: number;
   postgresPid: number;
@@ -24,7 +25,25 @@ export interface Subject {
 export async function startSubject(): Promise<Subject> {
   const dataDir = await mkdtemp(join(tmpdir(), "millrace-bench-"));
   const postgres = await startEmbeddedPostgres({ dataDir });
+  const node = await startNode(postgres.url, dataDir);
+  return {
+    ...node,
+    databaseUrl: postgres.url,
+    postgresPid: postgres.pid,
+    async stop() {
+      await node.stop();
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Node = Pick<Subject, "port" | "url" | "deployUrl" | "pid" | "stop">;
+
+/** One process of the product on a database that is there. */
+export async function startNode(databaseUrl: string, dataDir: string): Promise<Node> {
   const port = 21_000 + Math.floor(Math.random() * 5000);
+  const initPort = port + 5000;
   const profiler = process.env["BENCH_IMPORT"];
   const child = spawn(
     process.execPath,
@@ -36,13 +55,13 @@ export async function startSubject(): Promise<Subject> {
     {
       env: {
         ...process.env,
-        DATABASE_URL: postgres.url,
+        DATABASE_URL: databaseUrl,
         MILLRACE_DATA_DIR: dataDir,
         MILLRACE_HOST: "127.0.0.1",
         MILLRACE_PORT: String(port),
-        MILLRACE_INIT_PORT: "0",
+        MILLRACE_INIT_PORT: String(initPort),
         MILLRACE_LOG_LEVEL: "warn",
-        // The servers that tasks call are the benchmark's own.
+        // The servers that tasks call, and the registry, are the benchmark's own.
         Egress__Allow: "loopback",
       },
       stdio: ["ignore", "pipe", "inherit"],
@@ -57,17 +76,14 @@ export async function startSubject(): Promise<Subject> {
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    databaseUrl: postgres.url,
+    deployUrl: `http://127.0.0.1:${initPort}`,
     pid: child.pid!,
-    postgresPid: postgres.pid,
     async stop() {
       const gone = new Promise((resolve) => {
         child.once("exit", resolve);
       });
       child.kill("SIGTERM");
       await gone;
-      await postgres.stop();
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -196,7 +196,8 @@ export const settings = {
   "Runtime.Samples": choiceSetting(["auto", "on", "off"], {
     default: "auto",
     env: "MILLRACE_SAMPLES",
-    about: "publish the sample domain at start; auto = only on the embedded server",
+    about:
+      "publish the sample domain at start, and run the partners it calls; auto = only on the embedded server",
   }),
   "Authorization.EnforceTransitionRoles": boolean({
     default: true,

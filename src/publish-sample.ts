@@ -19,18 +19,20 @@ const firstWorkflow = "loan-application";
 export async function publishSample(runtime: Runtime, log: Log): Promise<Sample> {
   const config = await readPackageConfig(folder);
   const author = { actor: "millrace", behalfOf: undefined };
-  let published = 0;
-  for (const file of await readComponentFiles(folder, config)) {
-    for (const component of file.components) {
-      try {
-        await runtime.publish(component, { requireFlowVersion: true, author });
-        published += 1;
-      } catch (error) {
-        // Every start but the first finds the sample there.
-        if (!isAlreadyPublished(error)) throw error;
-      }
+  const publish = async (component: unknown): Promise<number> => {
+    try {
+      await runtime.publish(component, { requireFlowVersion: true, author });
+      return 1;
+    } catch (error) {
+      // Every start but the first finds the sample there.
+      if (isAlreadyPublished(error)) return 0;
+      throw error;
     }
-  }
+  };
+  const files = await readComponentFiles(folder, config);
+  // Side by side: one after the other they would wait for the disk one after the other.
+  const counts = await Promise.all(files.flatMap(({ components }) => components.map(publish)));
+  const published = counts.reduce((sum, count) => sum + count, 0);
   log.info({ domain: config.domain, published }, "SamplePublished");
   return { domain: config.domain, workflow: firstWorkflow };
 }

@@ -29,7 +29,7 @@ test.each(rows.map((row) => [`${row.prefix}.${row.code}`, row.status] as const))
 );
 
 test("no code stands for two different refusals", () => {
-  const codes = rows.map(({ code }) => code);
+  const codes = rows.map(({ prefix, code }) => `${prefix}.${code}`);
 
   expect(codes).toEqual([...new Set(codes)]);
 });

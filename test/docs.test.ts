@@ -1,9 +1,9 @@
 /** The documents that code can check. `docs/errors.md` has a test of its own. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { settings, type SettingName } from "../src/config.ts";
 import { eventually } from "./support/eventually.ts";
-import { startRuntime, type TestRuntime } from "./support/start-runtime.ts";
+import { startRuntimeForFile } from "./support/start-runtime.ts";
 
 const root = new URL("../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
@@ -119,50 +119,6 @@ function requestOf(command: string): CurlRequest {
   };
 }
 
-const send = (app: TestRuntime, { method, path, headers, body }: CurlRequest) =>
-  app.send(method, path, body, headers);
-
-const startSample = () =>
-  startRuntime({
-    settings: { "Runtime.Samples": "on", "Egress.Allow": ["loopback"] },
-    roles: ["api", "worker"],
-  });
-
-test("docs/scripting.md shows a request that a script answers with 201", async () => {
-  const app = await startSample();
-  const [step] = stepsIn("docs/scripting.md");
-
-  const answer = await send(app, step!.request);
-
-  expect(answer).toMatchObject({
-    status: 201,
-    headers: { "content-type": "application/vnd.loans.quote+json" },
-  });
-  expect(answer.headers).toHaveProperty("x-quote-id");
-});
-
-test("the README has a first publish, start, transition, subflow, incident and retry, which all work", async () => {
-  const app = await startSample();
-
-  const answers: Record<string, unknown> = {};
-  for (const { request } of stepsIn("README.md")) {
-    const { status, body } = await send(app, request);
-    const path = request.path.replace("/api/v1/loans/workflows/loan-application/instances", "");
-    answers[`${request.method} ${path}`] = [status, (body as { status?: string }).status];
-  }
-
-  expect(answers).toMatchObject({
-    "POST /api/v1/definitions/publish": [200, undefined],
-    "PATCH /ada-1/transitions/submit?sync=true": [200, "A"],
-    "PATCH /hedy-1/transitions/submit?sync=true": [200, "B"],
-    "PATCH /hedy-1/transitions/confirm?sync=true": [200, "C"],
-    "PATCH /alan-1/transitions/submit?sync=true": [200, "F"],
-    "GET /alan-1/incidents/active": [200, undefined],
-    "POST /alan-1/retry?sync=true": [200, "C"],
-  });
-  expect(Object.values(answers).filter((answer) => (answer as number[])[0] !== 200)).toEqual([]);
-});
-
 /** `…` stands for any text, and what is left out for anything. */
 function asShown(shown: unknown): unknown {
   if (shown === "…") return expect.any(String);
@@ -171,19 +127,61 @@ function asShown(shown: unknown): unknown {
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, asShown(value)]));
 }
 
-test("docs/tour.md shows the answers that its requests get", async () => {
-  const app = await startSample();
-  const steps = stepsIn("docs/tour.md");
+describe("the sample domain", async () => {
+  // A page is a long conversation.
+  vi.setConfig({ testTimeout: 60_000 });
+  const app = await startRuntimeForFile({
+    settings: { "Runtime.Samples": "on", "Egress.Allow": ["loopback"] },
+    roles: ["api", "worker"],
+  });
+  const send = ({ method, path, headers, body }: CurlRequest) =>
+    app.send(method, path, body, headers);
 
-  expect(steps.length).toBeGreaterThan(20);
-  for (const { request, shown = "{}" } of steps) {
-    const body = asShown(JSON.parse(shown)) as { status?: unknown };
-    const status = typeof body.status === "number" ? body.status : 200;
-    const look = async () => {
-      const answer = await send(app, request);
-      expect([request, answer]).toMatchObject([request, { status, body }]);
-    };
-    // What a page reads may still be on its way: a timeout, say.
-    await (request.method === "GET" ? eventually(look) : look());
-  }
+  test("docs/tour.md shows the answers that its requests get", async () => {
+    const steps = stepsIn("docs/tour.md");
+
+    expect(steps.length).toBeGreaterThan(20);
+    for (const { request, shown = "{}" } of steps) {
+      const body = asShown(JSON.parse(shown)) as { status?: unknown };
+      const status = typeof body.status === "number" ? body.status : 200;
+      const look = async () => {
+        const answer = await send(request);
+        expect([request, answer]).toMatchObject([request, { status, body }]);
+      };
+      // What a page reads may still be on its way: a timeout, say.
+      await (request.method === "GET" ? eventually(look) : look());
+    }
+  });
+
+  test("docs/scripting.md shows a request that a script answers with 201", async () => {
+    const [step] = stepsIn("docs/scripting.md");
+
+    const answer = await send(step!.request);
+
+    expect(answer).toMatchObject({
+      status: 201,
+      headers: { "content-type": "application/vnd.loans.quote+json" },
+    });
+    expect(answer.headers).toHaveProperty("x-quote-id");
+  });
+
+  test("the README has a first publish, start, transition, subflow, incident and retry, which all work", async () => {
+    const answers: Record<string, unknown> = {};
+    for (const { request } of stepsIn("README.md")) {
+      const { status, body } = await send(request);
+      const path = request.path.replace("/api/v1/loans/workflows/loan-application/instances", "");
+      answers[`${request.method} ${path}`] = [status, (body as { status?: string }).status];
+    }
+
+    expect(answers).toMatchObject({
+      "POST /api/v1/definitions/publish": [200, undefined],
+      "PATCH /ada-1/transitions/submit?sync=true": [200, "A"],
+      "PATCH /hedy-1/transitions/submit?sync=true": [200, "B"],
+      "PATCH /hedy-1/transitions/confirm?sync=true": [200, "C"],
+      "PATCH /alan-1/transitions/submit?sync=true": [200, "F"],
+      "GET /alan-1/incidents/active": [200, undefined],
+      "POST /alan-1/retry?sync=true": [200, "C"],
+    });
+    expect(Object.values(answers).filter((answer) => (answer as number[])[0] !== 200)).toEqual([]);
+  });
 });

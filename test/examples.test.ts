@@ -3,11 +3,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readComponentFiles, readPackageConfig } from "../src/deploy/package-folder.ts";
 import { eventually } from "./support/eventually.ts";
 import { codeOf, instancesOf, type InstanceBody } from "./support/instances-of.ts";
 import { publishPath, startRuntime, startRuntimeForFile } from "./support/start-runtime.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folderOf = (name: string) => join(root, "examples", name);
@@ -27,6 +29,24 @@ test.each(packages)("examples/%s is published without a warning", async (name) =
       expect([file.path, status, body]).toMatchObject([file.path, 200, { warnings: [] }]);
     }
   }
+});
+
+test("the loans as a package, without their partners, say what to configure", async () => {
+  const app = await startRuntime();
+  const path = folderOf("loans");
+  const files = await readComponentFiles(path, await readPackageConfig(path));
+  await app.publish(...files.flatMap(({ components }) => components as object[]));
+  const loans = instancesOf(app, "loan-application", "loans");
+  const id = await loans.begin({ attributes: { amount: 1000, applicant: { name: "Ada" } } });
+
+  await loans.send(id, "submit");
+
+  expect((await app.get(`${loans.path}/${id}/incidents/active`)).body).toMatchObject({
+    state: "identity",
+    message: expect.stringContaining(
+      "Set Partners__Url, and list it in Scripting.Environment.",
+    ) as string,
+  });
 });
 
 interface Embedding {
@@ -288,6 +308,115 @@ describe("the loans", async () => {
       score: 781,
     });
     expect(codeOf(await loans.send(id, "approve", {}, customer))).toMatch(/^403 /);
+  });
+
+  describe("what front ends read", () => {
+    const inReview = async (applicant: object = { name: "Ada" }) => {
+      const id = await apply(5000, applicant);
+      expect(await submit(id)).toMatchObject({ status: 200, body: { status: "A" } });
+      return id;
+    };
+    const ask = (id: string, name: string, { headers }: { headers: Record<string, string> }) =>
+      app.get(`${loans.path}/${id}/functions/${name}`, headers);
+
+    test.each([
+      ["view", "loan-form", "pseudo-ui"],
+      ["view?platform=web", "loan-form-web", "react"],
+    ])("a draft's %s is %s, for %s", async (name, key, renderer) => {
+      const id = await apply(5000);
+
+      expect(await ask(id, name, customer)).toMatchObject({ status: 200, body: { key, renderer } });
+    });
+
+    test("a review shows the back office its desk, and the customer that it goes on", async () => {
+      const id = await inReview();
+
+      expect((await ask(id, "view", clerk)).body).toMatchObject({
+        key: "review-desk",
+        renderer: "react",
+      });
+      expect((await ask(id, "view", customer)).body).toMatchObject({
+        key: "in-process",
+        renderer: "pseudo-ui",
+      });
+    });
+
+    test("each is offered what is theirs", async () => {
+      const id = await inReview();
+      const offers = async (caller: typeof clerk) => {
+        const { body } = await ask(id, "state", caller);
+        const { state, transitions } = body as {
+          state: string;
+          transitions: { name: string; kind: string }[];
+        };
+        return [state, ...transitions.map(({ name }) => name)];
+      };
+
+      expect(await offers(clerk)).toEqual([
+        "review",
+        "approve",
+        "reject",
+        "add-note",
+        "amend",
+        "expire",
+      ]);
+      expect(await offers(customer)).toEqual([
+        "We are looking at it",
+        "add-note",
+        "withdraw",
+        "amend",
+        "expire",
+      ]);
+    });
+
+    test("the risk report is listed for the back office, and answered to nobody else", async () => {
+      const id = await inReview();
+      const listed = async (caller: typeof clerk) => {
+        const { body } = await ask(id, "catalog", caller);
+        return (body as { functions: { name: string }[] }).functions.map(({ name }) => name);
+      };
+
+      expect(await listed(clerk)).toEqual(["instalments", "risk-report"]);
+      expect(await listed(customer)).toEqual(["instalments"]);
+      expect(codeOf(await ask(id, "risk-report", customer))).toMatch(/^403 /);
+      expect((await ask(id, "risk-report", clerk)).body).toEqual({
+        riskReport: { amount: 5000, rating: 1000, score: 781, vouchedFor: "registry" },
+      });
+    });
+
+    test("other applications of the person stand beside the data, when asked for", async () => {
+      const first = await inReview({ name: "Grace" });
+      const second = await inReview({ name: "Grace" });
+      const draft = await apply(5000, { name: "Grace" });
+      const read = async (id: string, query = "extensions=other-applications") => {
+        const { body } = await loans.get(id, { ...clerk, query });
+        return (body as { extensions: { otherApplications?: { id: string }[] } }).extensions;
+      };
+      const othersOf = async (id: string) =>
+        (await read(id)).otherApplications?.map((other) => other.id);
+
+      expect(await othersOf(second)).toContain(first);
+      expect(await othersOf(first)).toContain(second);
+      expect(await othersOf(draft)).toEqual([]);
+      expect(await read(second, "")).toEqual({});
+    });
+
+    test("instalments are calculated for what fits the input schema, which can be asked for", async () => {
+      const path = "/api/v1/loans/functions/instalments";
+
+      expect((await app.get(`${path}/schema?target=input`)).body).toMatchObject({
+        key: "instalment-request",
+        schema: { required: ["amount", "termMonths"] },
+      });
+      expect((await app.get(`${path}/view?target=input`)).body).toMatchObject({
+        key: "instalment-form",
+      });
+      expect(await app.post(path, { amount: 1200, termMonths: 12 })).toMatchObject({
+        status: 200,
+        body: { annualRate: 0.049, monthly: 102.67, total: 1232.04 },
+      });
+      expect(await app.post(path, { amount: 1200 })).toMatchObject({ status: 400 });
+    });
   });
 
   test("a quote is answered 201 by its output script, with its own header and content type", async () => {

@@ -11,6 +11,7 @@ import type { Log } from "../log.ts";
 import type { PublishJobStore } from "../storage/publish-job-store.ts";
 import type { DeployClock } from "./deploy-clock.ts";
 import { DeployFailed, type DeployFailureCode } from "./deploy-failure.ts";
+import { createGate } from "./gate.ts";
 import { planPackage, type Plan } from "./plan-package.ts";
 import {
   cancelled,
@@ -26,6 +27,7 @@ import {
 import type { PublishRequest } from "./publish-request.ts";
 import { runPublishJob, type RunPorts } from "./run-publish-job.ts";
 import { fromStored, toStored } from "./stored-job.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 export interface DeployPorts extends RunPorts {
   jobs: PublishJobStore;
@@ -358,30 +360,3 @@ const deploymentOf = ({ request }: OpenJob): Deployment => ({
   packageName: request.spec.name,
   appDomain: request.domain ?? null,
 });
-
-/** A registry could send a credential back in an address, which an error message then names. */
-export function withoutSecrets(text: string, { registry }: PublishRequest): string {
-  let clean = text;
-  for (const secret of registry.credentials?.secrets ?? []) {
-    for (const spelt of [secret, encodeURIComponent(secret)]) {
-      if (spelt !== "") clean = clean.replaceAll(spelt, "***");
-    }
-  }
-  return clean;
-}
-
-/** At most so many at the same time; the others wait. */
-function createGate(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let inside = 0;
-  const outside: (() => void)[] = [];
-  return async (work) => {
-    if (inside >= most) await new Promise<void>((resolve) => outside.push(resolve));
-    inside += 1;
-    try {
-      return await work();
-    } finally {
-      inside -= 1;
-      outside.shift()?.();
-    }
-  };
-}

@@ -1,5 +1,5 @@
 /** Publish, plan, status and cancel of packages. */
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { Readable } from "node:stream";
 import { problems } from "../engine/problems.ts";
 import type { HttpServer } from "../http/create-server.ts";
@@ -169,9 +169,9 @@ export function addPackageRoutes(
         body: Type.Ref("PackageRequest"),
       },
     },
-    (request) => {
+    (request, reply) => {
       const asked = readPublishRequest(request.body as PublishBody, "standard", defaults);
-      return service().plan(asked, goneSignal(request));
+      return service().plan(asked, goneSignal(reply));
     },
   );
 
@@ -241,7 +241,7 @@ function addEvents(app: HttpServer, service: () => DeployService): void {
     },
     async (request, reply) => {
       const { jobId } = await jobOrRefusal(service(), request.params.jobId);
-      const signal = AbortSignal.any([closing.signal, goneSignal(request)]);
+      const signal = AbortSignal.any([closing.signal, goneSignal(reply)]);
       return reply
         .header("content-type", "text/event-stream; charset=utf-8")
         .header("cache-control", "no-store")
@@ -257,9 +257,9 @@ async function jobOrRefusal(service: DeployService, jobId: string): Promise<Publ
   return job;
 }
 
-/** Aborted when the caller has gone before the answer was complete. */
-function goneSignal({ raw }: FastifyRequest): AbortSignal {
+/** Aborted when the answer is complete, or its caller has gone. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  raw.socket.once("close", () => gone.abort());
+  raw.once("close", () => gone.abort());
   return gone.signal;
 }

@@ -48,7 +48,7 @@ function ownOffers({ instance, workflow }: Placed): Offer[] {
   const state = workflow.states.get(instance.current.key);
   // One that waits for a subflow which is not there, or has just ended, is the system's to move on.
   if (instance.status !== "A" || state === undefined) return [];
-  const own = state.transitions.filter((own) => isForCallers(own) && isReached(workflow, own));
+  const own = state.transitions.filter((it) => isForCallers(it) && isReached(workflow, it));
   const ownKeys = new Set(state.transitions.map(({ key }) => key));
   return [
     ...own.map((transition) => ({ kind: "stateTransition" as const, transition })),

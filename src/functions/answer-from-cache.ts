@@ -109,11 +109,7 @@ const variedBy = (
 
 function answerIn(value: JsonValue | undefined): FunctionAnswer | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { statusCode, body, contentType, headers } = value;
-  return {
-    statusCode: Number(statusCode),
-    body: typeof body === "string" ? body : undefined,
-    contentType: String(contentType),
-    headers: (headers ?? {}) as Record<string, string>,
-  };
+  // What was put there was an answer.
+  const { body, ...kept } = value as unknown as FunctionAnswer;
+  return { ...kept, body: body ?? undefined };
 }

@@ -24,20 +24,6 @@ export async function callPermissions(
 
 function transitionsOf(workflow: Workflow, states: readonly State[]): object[] {
   const { startTransition, sharedTransitions, cancel, updateData, exit } = workflow;
-  const item = ({ key, target, roles, availableIn }: Transition, from?: string) => ({
-    key,
-    ...(from === undefined ? {} : { from }),
-    target,
-    roles: roles.map(grantJson),
-    ...(availableIn === "all"
-      ? {}
-      : {
-          availableIn: availableIn.map((entry) => ({
-            state: entry.state,
-            roles: entry.roles.map(grantJson),
-          })),
-        }),
-  });
   return [
     item(startTransition),
     ...states.flatMap((state) => state.transitions.map((own) => item(ofState(own), state.key))),
@@ -46,6 +32,21 @@ function transitionsOf(workflow: Workflow, states: readonly State[]): object[] {
     ),
   ];
 }
+
+const item = ({ key, target, roles, availableIn }: Transition, from?: string) => ({
+  key,
+  ...(from === undefined ? {} : { from }),
+  target,
+  roles: roles.map(grantJson),
+  ...(availableIn === "all"
+    ? {}
+    : {
+        availableIn: availableIn.map((entry) => ({
+          state: entry.state,
+          roles: entry.roles.map(grantJson),
+        })),
+      }),
+});
 
 /** A state's own transition is available there and nowhere else. */
 const ofState = (transition: Transition): Transition => ({ ...transition, availableIn: "all" });

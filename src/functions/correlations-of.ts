@@ -1,15 +1,16 @@
 /** The children of an instance and of its open subflows, as the state function lists them. */
 import type { Correlation, FunctionPorts } from "../runtime/function-ports.ts";
 import { functionHref } from "./hrefs.ts";
-import type { Level, Levels } from "./levels.ts";
+import type { Levels } from "./levels.ts";
+import { mayHaveChildren } from "./may-have-children.ts";
 
 export async function correlationsOf(
-  { store }: FunctionPorts,
+  ports: FunctionPorts,
   levels: Levels,
 ): Promise<{ activeCorrelations: object[]; correlations: object[] }> {
   const found = await Promise.all(
-    levels.map(({ instance, workflow }) =>
-      mayHaveChildren({ instance, workflow }) ? store.correlations(instance.id) : [],
+    levels.map(async (level) =>
+      (await mayHaveChildren(ports, level)) ? ports.store.correlations(level.instance.id) : [],
     ),
   );
   const all = found.flat();
@@ -18,11 +19,6 @@ export async function correlationsOf(
     correlations: all.map((correlation) => ({ ...link(correlation), ...life(correlation) })),
   };
 }
-
-/** Only states start children that are remembered. */
-const mayHaveChildren = ({ instance, workflow }: Pick<Level, "instance" | "workflow">) =>
-  instance.openChild !== undefined ||
-  [...workflow.states.values()].some(({ subFlow }) => subFlow !== undefined);
 
 const link = ({ childDomain, childFlow, childId, child, ...correlation }: Correlation) => ({
   correlationId: correlation.id,

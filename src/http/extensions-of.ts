@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { stringifyJson } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import { listed } from "../functions/instance-call.ts";
+import type { OnFailed } from "../runtime/run-extensions.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { askerOf } from "./asker.ts";
 
@@ -10,8 +11,10 @@ export async function extensionsOf(
   { instances }: Runtime,
   request: FastifyRequest,
   instance: Instance | undefined,
+  onFailed?: OnFailed,
 ): Promise<string> {
   if (instance === undefined) return "{}";
   const asker = askerOf(request);
-  return stringifyJson(await instances.extensions(instance, listed(asker, "extensions"), asker));
+  const names = listed(asker, "extensions");
+  return stringifyJson(await instances.extensions(instance, names, asker, onFailed));
 }

@@ -67,11 +67,6 @@ const reads = { checksQueryItself: true } as const;
 type FunctionParams = InstancePlace & { function: string };
 
 export function addFunctionRoutes(app: HttpServer, runtime: () => Runtime): void {
-  const onDomain = ({ domain }: { domain: string }): FunctionPlace => ({
-    domain,
-    instance: undefined,
-    workflow: undefined,
-  });
   const onInstance = async (params: InstancePlace): Promise<FunctionPlace> => {
     const ports = runtime().functionPorts;
     const instance = await findInstance(ports, params);
@@ -179,6 +174,12 @@ export function addFunctionRoutes(app: HttpServer, runtime: () => Runtime): void
     );
   }
 }
+
+const onDomain = ({ domain }: { domain: string }): FunctionPlace => ({
+  domain,
+  instance: undefined,
+  workflow: undefined,
+});
 
 /** HEAD is a GET whose body is not sent. */
 function callOf(request: FastifyRequest) {

@@ -3,37 +3,36 @@
  * time is over. The public clients ask again every few seconds; with `wait` one request is enough.
  */
 import type { FastifyReply } from "fastify";
-import type { InstanceChanges } from "../runtime/changes.ts";
+import type { RenderedState } from "../functions/render-state.ts";
 import type { LiveReaders } from "./live-readers.ts";
-import type { ShownState } from "./show-state.ts";
+import type { WatchedState } from "./watch-state.ts";
 
 export interface Hold {
   readers: LiveReaders;
-  changes: InstanceChanges;
   reply: FastifyReply;
   waitMs: number;
-  isKnown: (state: ShownState) => boolean;
-  /** Reads it anew each time, and throws when the caller may no longer look. */
-  show: () => Promise<ShownState>;
+  isKnown: (state: RenderedState) => boolean;
+  watched: WatchedState;
 }
 
-export async function holdState(hold: Hold): Promise<ShownState> {
-  const { isKnown, show } = hold;
-  const first = await show();
+export async function holdState({
+  readers,
+  reply,
+  waitMs,
+  isKnown,
+  watched,
+}: Hold): Promise<RenderedState> {
+  const first = await watched.show();
   if (!isKnown(first)) return first;
-  const reader = hold.readers.open(hold.reply);
-  const watch = hold.changes.watch(first.instanceId, reader.change);
-  const timer = setTimeout(reader.end, hold.waitMs);
+  const reader = readers.open(reply);
+  const timer = setTimeout(reader.end, waitMs);
   try {
-    for (;;) {
-      // Also the first time: it may have changed before anybody watched.
-      const state = await show();
-      watch.saw(state.rev, state.children);
+    watched.wake(reader.change);
+    for (let state = first; ; state = await watched.show()) {
       if (!isKnown(state) || (await reader.next()) === "over") return state;
     }
   } finally {
     clearTimeout(timer);
-    watch.close();
     reader.close();
   }
 }

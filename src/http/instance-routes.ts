@@ -76,10 +76,12 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
       const wanted = { domain, workflow, instance, version };
       const found = await readInstance(runtime(), wanted, viewerOf(request));
       const { eTag, entityEtag } = found.output;
+      const isKnown = etagMatches(request.headers["if-none-match"], eTag);
+      const extensionsText = isKnown ? "" : await extensionsOf(runtime(), request, found.instance);
       reply.header("etag", eTag).header("x-entity-etag", entityEtag);
-      if (etagMatches(request.headers["if-none-match"], eTag)) return sendUnchanged(reply);
-      const extensionsText = await extensionsOf(runtime(), request, found.instance);
-      return sendJson(reply, instanceJson({ ...found.output, extensionsText }));
+      return isKnown
+        ? sendUnchanged(reply)
+        : sendJson(reply, instanceJson({ ...found.output, extensionsText }));
     },
   );
 }

@@ -11,7 +11,6 @@ export interface LiveReader {
   change(): void;
   /** There is nothing more to wait for: the time is over, the caller has gone, the server stops. */
   end(): void;
-  readonly isOver: boolean;
   /** Waits for the next change. What came since the last call counts, however often it came, as one. */
   next(): Promise<"changed" | "over">;
   /** Makes room for others. */
@@ -58,9 +57,6 @@ function createReader(close: () => void): LiveReader {
     end() {
       isOver = true;
       goOn?.();
-    },
-    get isOver() {
-      return isOver;
     },
     async next() {
       if (!hasChanged && !isOver) {

@@ -1,13 +1,14 @@
 /** Reading the state of an instance as it changes: held until it does, or as a stream of events. */
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
+import type { RenderedState } from "../functions/render-state.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HttpServer } from "./create-server.ts";
 import { etagMatches } from "./etag.ts";
 import { holdState } from "./hold-state.ts";
 import { createLiveReaders } from "./live-readers.ts";
 import { Type } from "./schema.ts";
-import { showState, type ShownState } from "./show-state.ts";
 import { createStateStreams, type StreamOptions } from "./state-streams.ts";
+import { readState, watchState } from "./watch-state.ts";
 
 export interface LiveOptions extends StreamOptions {
   maxWaiters: number;
@@ -18,6 +19,9 @@ const InstancePath = Type.Object({
   workflow: Type.String(),
   instance: Type.String({ description: "id or business key" }),
 });
+
+const list = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]));
+const StateQuery = { extensions: list, role: list };
 
 const statePath = "/api/v1/:domain/workflows/:workflow/instances/:instance/functions/state";
 const tags = ["functions"];
@@ -39,6 +43,7 @@ export function addLiveRoutes(
         tags,
         params: InstancePath,
         querystring: Type.Object({
+          ...StateQuery,
           wait: Type.Optional(
             Type.Number({
               minimum: 0,
@@ -48,20 +53,28 @@ export function addLiveRoutes(
           ),
         }),
         headers: Type.Object({ "if-none-match": Type.Optional(Type.String()) }),
+        response: {
+          200: Type.Unknown({ description: "the state function's answer" }),
+          304: Type.Null({ description: "unchanged" }),
+        },
       },
     },
     async (request, reply) => {
       const { wait = 0 } = request.query;
       const known = request.headers["if-none-match"];
-      const isKnown = ({ eTag }: ShownState) => etagMatches(known, eTag);
-      const { changes } = runtime();
-      const show = reader(runtime, request);
+      const isKnown = ({ eTag }: RenderedState) => etagMatches(known, eTag);
       const waitMs = Math.min(wait, longestWaitSeconds) * 1000;
-      const state =
-        waitMs > 0 && known !== undefined
-          ? await holdState({ readers, changes, reply, waitMs, isKnown, show })
-          : await show();
-      return sendState(reply, state, isKnown(state));
+      if (waitMs === 0 || known === undefined) {
+        const state = await readState(runtime(), request);
+        return sendState(reply, state, isKnown(state));
+      }
+      const watched = await watchState(runtime(), request);
+      try {
+        const state = await holdState({ readers, reply, waitMs, isKnown, watched });
+        return sendState(reply, state, isKnown(state));
+      } finally {
+        watched.close();
+      }
     },
   );
 
@@ -73,36 +86,35 @@ export function addLiveRoutes(
         summary: "The state of an instance, for this caller, as Server-Sent Events",
         tags,
         params: InstancePath,
+        querystring: Type.Object(StateQuery),
         headers: Type.Object({ "last-event-id": Type.Optional(Type.String()) }),
-        produces: ["text/event-stream"],
+        response: {
+          200: {
+            description: "events 'state', 'end' and 'problem'",
+            content: { "text/event-stream": { schema: Type.String() } },
+          },
+          204: Type.Null({
+            description: "the caller knows the last state of a completed instance",
+          }),
+        },
       },
     },
     async (request, reply) => {
       const lastEventId = request.headers["last-event-id"];
-      const { changes } = runtime();
-      await streams.run({ readers, changes, reply, lastEventId, show: reader(runtime, request) });
+      const watched = await watchState(runtime(), request);
+      try {
+        await streams.run({ readers, reply, lastEventId, watched });
+      } finally {
+        watched.close();
+      }
       return reply;
     },
   );
 }
 
-/** The first time by what the caller said, then always the same instance: a key may change hands. */
-function reader(
-  runtime: () => Runtime,
-  request: FastifyRequest<{ Params: Record<"domain" | "workflow" | "instance", string> }>,
-): () => Promise<ShownState> {
-  const { domain, workflow: flow, instance } = request.params;
-  let reference = instance;
-  return async () => {
-    const state = await showState(runtime(), { domain, flow, reference }, request);
-    reference = state.instanceId;
-    return state;
-  };
-}
-
 function sendState(
   reply: FastifyReply,
-  { eTag, entityEtag, json }: ShownState,
+  { eTag, entityEtag, json }: RenderedState,
   isKnown: boolean,
 ): FastifyReply {
   reply.header("etag", eTag).header("x-entity-etag", entityEtag);

@@ -15,11 +15,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
 import { Problem } from "../engine/problem.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
-import type { InstanceChanges } from "../runtime/changes.ts";
+import type { RenderedState } from "../functions/render-state.ts";
 import type { HttpServer } from "./create-server.ts";
 import { etagMatches } from "./etag.ts";
 import type { LiveReader, LiveReaders } from "./live-readers.ts";
-import type { ShownState } from "./show-state.ts";
+import type { WatchedState } from "./watch-state.ts";
 
 export interface StreamOptions {
   heartbeatMs: number;
@@ -29,10 +29,9 @@ export interface StreamOptions {
 
 export interface StateStream {
   readers: LiveReaders;
-  changes: InstanceChanges;
   reply: FastifyReply;
   lastEventId: string | undefined;
-  show: () => Promise<ShownState>;
+  watched: WatchedState;
 }
 
 export interface StateStreams {
@@ -49,30 +48,23 @@ const databaseAwayMs = 1000;
 export function createStateStreams(app: HttpServer, options: StreamOptions): StateStreams {
   const hearts = startHearts(app, options);
   return {
-    async run(stream) {
-      const { reply, lastEventId } = stream;
-      const first = await stream.show();
+    async run({ readers, reply, lastEventId, watched }) {
+      const first = await watched.show();
       // An event source that gets this does not come back.
       if (first.isEnded && etagMatches(lastEventId, first.eTag))
         return void reply.status(204).send();
-      const reader = stream.readers.open(reply);
-      const watch = stream.changes.watch(first.instanceId, reader.change);
+      const reader = readers.open(reply);
       const response = begin(reply);
       const stopHeart = hearts.add(response, reader);
       response.on("drain", reader.change);
-      const show = async () => {
-        const state = await stream.show();
-        watch.saw(state.rev, state.children);
-        return state;
-      };
+      watched.wake(reader.change);
       try {
-        await follow({ response, reader, show }, lastEventId);
+        await follow({ response, reader, watched }, first, lastEventId);
       } catch (error) {
         if (!(error instanceof Problem)) reply.log.error({ err: error }, "StateStreamFailed");
         send(response, problemEvent(error));
       } finally {
         stopHeart();
-        watch.close();
         reader.close();
         response.end();
       }
@@ -103,41 +95,43 @@ function send(response: ServerResponse, text: string): void {
 interface Following {
   response: ServerResponse;
   reader: LiveReader;
-  show: () => Promise<ShownState>;
+  watched: WatchedState;
 }
 
-async function follow({ response, reader, show }: Following, known = ""): Promise<void> {
+async function follow(
+  { response, reader, watched }: Following,
+  first: RenderedState,
+  known = "",
+): Promise<void> {
   let shown = known;
-  let sentAt = -Infinity;
-  while (!reader.isOver) {
-    // Somebody who has not read the last event yet gets the newest state when that is done.
-    if (!response.writableNeedDrain) {
-      const state = await showWhenThere(show, reader);
-      if (state === undefined) return;
-      if (!etagMatches(shown, state.eTag)) {
-        send(response, event("state", state.eTag, state.json));
-        shown = state.eTag;
-        sentAt = performance.now();
-      }
-      if (state.isEnded) return send(response, event("end", state.eTag, "{}"));
-    }
-    if ((await reader.next()) === "over") return;
-    const restMs = sentAt + eventGapMs - performance.now();
-    if (restMs > 0) await delay(restMs);
+  let state: RenderedState | undefined = first;
+  while (state !== undefined) {
+    const isNews = !etagMatches(shown, state.eTag);
+    if (isNews) send(response, event("state", state.eTag, state.json));
+    if (state.isEnded) return send(response, event("end", state.eTag, "{}"));
+    shown = state.eTag;
+    const restedAt = performance.now() + (isNews ? eventGapMs : 0);
+    state = await next({ response, reader, watched }, restedAt);
   }
 }
 
-/** A database that is away for a moment is no reason to send everybody away. */
-async function showWhenThere(
-  show: () => Promise<ShownState>,
-  reader: LiveReader,
-): Promise<ShownState | undefined> {
-  while (!reader.isOver) {
+/** Undefined when nobody is there to see it. */
+async function next(
+  { response, reader, watched }: Following,
+  restedAt: number,
+): Promise<RenderedState | undefined> {
+  while ((await reader.next()) === "changed") {
+    const restMs = restedAt - performance.now();
+    if (restMs > 0) await delay(restMs);
+    // Somebody who has not read the last event yet gets the newest state when that is done.
+    if (response.writableNeedDrain) continue;
     try {
-      return await show();
+      return await watched.show();
     } catch (error) {
+      // A database that is away for a moment is no reason to send everybody away.
       if (!(error instanceof StorageUnavailable)) throw error;
       await delay(databaseAwayMs);
+      reader.change();
     }
   }
   return undefined;

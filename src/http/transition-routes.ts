@@ -1,7 +1,6 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { Type } from "./schema.ts";
 import { isComponentKind } from "../engine/component-kind.ts";
-import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { isUuid } from "../engine/uuid.ts";
 import type { Outcome } from "../runtime/instances.ts";
@@ -216,28 +215,17 @@ async function sendOutcome(
   const { request } = reply;
   reply.header("x-workflow", workflowHeader(outcome.instance));
   if (outcome.output !== undefined) return sendOutput(reply, outcome.output);
-  const extensions = outcome.accepted ? "{}" : await extensionsAfter(runtime, request, outcome);
+  // The work is done and stays done: an extension that fails is left out, not held against it.
+  const leftOut = (err: unknown) => request.log.warn({ err }, "ExtensionFailed");
+  const extensions = outcome.accepted
+    ? "{}"
+    : await extensionsOf(runtime, request, outcome.instance, leftOut);
   const { sightOf } = runtime.instances;
   const json = await outcomeJson(outcome, sightOf, viewerOf(request), extensions);
   return reply
     .status(outcome.accepted ? 202 : 200)
     .type("application/json; charset=utf-8")
     .send(json);
-}
-
-/** The work is done and stays done: an extension that fails is left out, not held against it. */
-async function extensionsAfter(
-  runtime: Runtime,
-  request: FastifyRequest,
-  { instance }: Outcome,
-): Promise<string> {
-  try {
-    return await extensionsOf(runtime, request, instance);
-  } catch (err) {
-    if (!(err instanceof Problem)) throw err;
-    request.log.warn({ err }, "ExtensionFailed");
-    return "{}";
-  }
 }
 
 /** As bytes: of a text Fastify would complete the content type, and it is the script's to say. */

@@ -84,8 +84,7 @@ export function createInstances(ports: InstancePorts): Instances {
     records: (instanceId) => store.records(instanceId),
     lastManualAuthor: (instanceId) => store.lastManualAuthor(instanceId),
     sightOf: (instance, viewer) => sightOf(ports, instance, viewer),
-    extensions: (instance, requested, asker) =>
-      runExtensions({ ...ports, uuid: ports.tools.uuid }, instance, requested, asker),
+    extensions: (...read) => runExtensions({ ...ports, uuid: ports.tools.uuid }, ...read),
   };
 }
 

@@ -23,6 +23,7 @@ import { asOverridden, type TransitionRequest } from "./change-instance.ts";
 import { checkRoles } from "./check-roles.ts";
 import type { InstancePorts } from "./instances.ts";
 import { loadProgram, loadWorkflow } from "./load-program.ts";
+import { unfaultAncestors, unfaulted } from "./unfault-ancestors.ts";
 
 export type RetryRequest = Omit<TransitionRequest, "transitionKey" | "idempotencyKey">;
 
@@ -82,7 +83,6 @@ async function goOn(
   const { payload } = request;
   const attributes = dataOf(request);
   await checkData(ports, instance, queued, request);
-  await unfaultAncestors(ports, instance);
   const { checkpoint } = queued;
   const from = textIn(checkpoint, "from") ?? instance.current.key;
   const isResumption = (textIn(checkpoint, "kind") ?? queued.request.kind) === "resume";
@@ -100,6 +100,7 @@ async function goOn(
       traceId: request.traceId,
       retry: (queued.retry ?? 0) + 1,
       retryData: attributes,
+      isRetried: true,
     }),
   };
   const retriedTransitionId = isResumption ? nil : (textIn(checkpoint, "recordId") ?? nil);
@@ -120,7 +121,6 @@ async function startAgain(
   request: RetryRequest,
 ): Promise<Retried | "again"> {
   const plan = await planWith(ports, instance, childStart["plan"] as JsonObject, request);
-  await unfaultAncestors(ports, instance);
   const job: Omit<Job, "id" | "attempts"> = {
     type: JobType.subflowStart,
     instanceId: plan["id"] as string,
@@ -128,7 +128,7 @@ async function startAgain(
     flow: plan["flow"] as string,
     sourceState: undefined,
     transitionKey: undefined,
-    payload: stringifyJson({ ...childStart, plan }),
+    payload: stringifyJson({ ...childStart, plan, isRetried: true }),
   };
   return queue(ports, instance, unfaulted(instance, ports), job, request, nil);
 }
@@ -178,6 +178,11 @@ async function queue(
     return "again";
   }
   ports.faultPoint("after-retry-write");
+  // The job would do it too, for whoever takes it over; the caller shall see it now.
+  await unfaultAncestors(ports, instance).catch((error: unknown) => {
+    ports.held.letGo(job.id);
+    throw error;
+  });
   const following = ports.jobs.follow([job]);
   if (!sync) {
     // Done in any case; nobody waits for it.
@@ -190,30 +195,6 @@ async function queue(
     instance: (await ports.store.find({ domain, flow, reference })) ?? busy,
     retriedTransitionId,
   };
-}
-
-const unfaulted = (instance: Instance, { tools }: InstancePorts): Instance => ({
-  ...instance,
-  status: "B",
-  hasActiveIncident: false,
-  modifiedAt: tools.now(),
-});
-
-/** Those who faulted because this one did wait for it again. */
-async function unfaultAncestors(ports: InstancePorts, child: Instance): Promise<void> {
-  let below = child;
-  while (below.origin?.type === "S") {
-    const { id: reference, domain, flow } = below.origin.parent;
-    const parent = await ports.store.find({ domain, flow, reference });
-    if (parent?.status !== "F" || parent.openChild?.id !== below.id) return;
-    const isWritten = await ports.store.write({
-      ...nothingElse,
-      instance: unfaulted(parent, ports),
-      resolvesIncidents: "retried",
-      ownOutcome: parent.origin === undefined ? undefined : "none",
-    });
-    if (isWritten) below = parent;
-  }
 }
 
 /** Who adds data needs what the transition itself needs; a bare retry repeats what was allowed. */

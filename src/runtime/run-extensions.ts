@@ -11,6 +11,7 @@ import type { Workflow } from "../engine/definition/model.ts";
 import { variableName } from "../engine/definition/variable-name.ts";
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
+import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import type { TaskOutcome } from "../engine/transition/advance.ts";
@@ -25,14 +26,19 @@ export type RunExtensions = (
   instance: Instance,
   requested: readonly string[],
   asker: Asker,
+  onFailed?: OnFailed,
 ) => Promise<JsonObject>;
 
-/** By variable name; throws `Extension:600001` for the first that fails. */
+/** Told of one that fails, which is left out then. */
+export type OnFailed = (problem: Problem) => void;
+
+/** By variable name; without `onFailed`, throws `Extension:600001` for the first that fails. */
 export async function runExtensions(
   ports: ReadTaskPorts,
   instance: Instance,
   requested: readonly string[],
   asker: Asker,
+  onFailed?: OnFailed,
 ): Promise<JsonObject> {
   const { domain, flow, flowVersion: version } = instance;
   const isByTask = asker.triggerDepth > 0;
@@ -45,12 +51,19 @@ export async function runExtensions(
       extension.scope !== "getAllInstances" && isWanted(extension, { isListed, names, isByTask }),
   );
   const results = await Promise.all(
-    wanted.map(({ extension }) => runExtension(ports, extension, { instance, workflow, asker })),
+    wanted.map(async ({ extension }): Promise<[string, JsonValue][]> => {
+      try {
+        const data = await runExtension(ports, extension, { instance, workflow, asker });
+        return [[variableName(extension.key), data ?? null]];
+      } catch (error) {
+        if (onFailed === undefined || !(error instanceof Problem)) throw error;
+        onFailed(error);
+        return [];
+      }
+    }),
   );
   const extensions: JsonObject = {};
-  for (const [i, { extension }] of wanted.entries()) {
-    setMember(extensions, variableName(extension.key), results[i] ?? null);
-  }
+  for (const [name, data] of results.flat()) setMember(extensions, name, data);
   return extensions;
 }
 

@@ -34,6 +34,7 @@ import { withTimeoutOf } from "./overrides.ts";
 import { scriptRequest } from "./script-request.ts";
 import type { Rest } from "./send-state-notifications.ts";
 import { startChild } from "./start-child.ts";
+import { unfaultAncestors } from "./unfault-ancestors.ts";
 import { writeEnd } from "./write-run.ts";
 import { writeFault, type Fault } from "./write-fault.ts";
 
@@ -71,9 +72,8 @@ export async function runJob(
     if (waitMs !== undefined) return { kind: "later", delayMs: waitMs };
     return attempt(ports, job, known.execution.stored, stopping, async () => known.execution);
   }
+  if (await isStarting(ports, job)) return later(job);
   const instance = known?.instance ?? (await findInstance(ports, job));
-  if (instance === undefined && (await isStarting(ports, job))) return later(job);
-  if (instance === undefined && mayStillCome(job)) return later(job);
   if (instance === undefined || isOver(job, instance)) {
     await ports.jobStore.remove(job, ports.nodeId);
     return { kind: "done", instance };
@@ -87,12 +87,9 @@ export async function runJob(
 const findInstance = (ports: RunJobPorts, { domain, flow, instanceId }: Job) =>
   ports.store.find({ domain, flow, reference: instanceId });
 
-/** A child that is to be cancelled while somebody is starting it will be there in a moment. */
+/** A child to cancel that somebody is starting at this moment: it will be there, or not, in a moment. */
 const isStarting = (ports: RunJobPorts, { type, instanceId }: Job) =>
   type === JobType.childCancel && ports.jobStore.isStarting(instanceId);
-
-/** A child that is to be cancelled may be being started at this moment. */
-const mayStillCome = ({ type, attempts }: Job) => type === JobType.childCancel && attempts < 5;
 
 /** A timer whose state was left, or whose instance has ended, has nothing to do any more. */
 function isOver(job: Job, instance: Instance): boolean {
@@ -243,6 +240,7 @@ async function prepare(
   }
   const queued = queuedRunIn(job.payload);
   const { request, traceId, retry, retryData, checkpoint } = queued;
+  if (queued.isRetried === true) await unfaultAncestors(ports, instance);
   const begun = queuedRun(ports, job, instance, program, queued);
   const run = retry === undefined ? begun : asRetry(begun);
   const execution = { stored: instance, job, request, traceId, retry, run };

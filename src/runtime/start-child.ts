@@ -15,6 +15,7 @@ import { loadProgram } from "./load-program.ts";
 import { newInstance } from "./new-instance.ts";
 import { withTimeoutOf } from "./overrides.ts";
 import { scriptContext } from "./script-context.ts";
+import { unfaultAncestors } from "./unfault-ancestors.ts";
 import { writeFault } from "./write-fault.ts";
 
 export interface ChildStart {
@@ -24,6 +25,8 @@ export interface ChildStart {
   roles: readonly string[];
   traceId?: string | undefined;
   triggerDepth?: number | undefined;
+  /** By a retry of the parent: those who wait for the parent may not know of it yet. */
+  isRetried?: boolean | undefined;
 }
 
 export type ChildStarted =
@@ -46,6 +49,7 @@ export async function startChild(
   const { plan } = start;
   const parent = await waitingParent(ports, start);
   if (parent === undefined) return { kind: "done", instance: undefined };
+  if (start.isRetried === true) await unfaultAncestors(ports, parent);
   const there = await ports.store.find({ ...plan, reference: plan.id });
   if (there?.id === plan.id) return { kind: "done", instance: there };
   try {

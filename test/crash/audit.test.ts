@@ -4,6 +4,7 @@ import { aWorkflow } from "../support/a-workflow.ts";
 import { instancesOf } from "../support/instances-of.ts";
 import { aFolder, runCli } from "../support/start-cli.ts";
 import { startRuntimeForFile } from "../support/start-runtime.ts";
+import { childOf, inside } from "../support/subflows.ts";
 import { auditOf, rowsOf } from "./promises.ts";
 
 const app = await startRuntimeForFile();
@@ -18,8 +19,19 @@ await app.publish(
     .cancel("remove", { to: "removed" })
     .timeout("rot", { to: "removed", after: "P365D" })
     .state("removed", { type: "finish", subType: "success" }),
+  aWorkflow("key")
+    .state("lost")
+    .transition("find", { to: "found" })
+    .state("found", { type: "finish", subType: "success" }),
+  aWorkflow("chest")
+    .state("shut")
+    .transition("look", { to: "looking" })
+    .state("looking", inside("key"))
+    .transition("open", { to: "open", otherwise: true })
+    .state("open"),
 );
 const doors = instancesOf(app, "door");
+const chests = instancesOf(app, "chest");
 
 async function anOpenDoor(): Promise<string> {
   const id = await doors.begin();
@@ -41,6 +53,13 @@ const jobOf = (id: string, kind: string, state: string | null, key: string | nul
     key,
   );
 
+const incidentOf = (id: string) =>
+  sql(
+    `insert into incident (id, instance_id, number, state, transition, message, created_at)
+     values (gen_random_uuid(), $1, 1, 'ajar', 'close', 'jammed', now())`,
+    id,
+  );
+
 const breaches: [string, (id: string) => Promise<unknown>, string[]][] = [
   ["nothing broken", async () => {}, []],
   [
@@ -53,6 +72,27 @@ const breaches: [string, (id: string) => Promise<unknown>, string[]][] = [
     async (id) => {
       await sql("update instance set status = 'B' where id = $1", id);
       await jobOf(id, "tx", "ajar", "close");
+    },
+    [],
+  ],
+  [
+    "Busy until the caller's poll has been answered",
+    async (id) => {
+      await sql("update instance set status = 'B' where id = $1", id);
+      await jobOf(id, "la", "ajar", "open");
+      await sql("delete from job where instance_id = $1 and kind = 'sx'", id);
+    },
+    [],
+  ],
+  [
+    "an incident that a run deals with",
+    async (id) => {
+      await sql(
+        "update instance set status = 'B', has_active_incident = true, incident_count = 1 where id = $1",
+        id,
+      );
+      await jobOf(id, "tx", "ajar", "close");
+      await incidentOf(id);
     },
     [],
   ],
@@ -104,12 +144,7 @@ const breaches: [string, (id: string) => Promise<unknown>, string[]][] = [
   ],
   [
     "an incident nobody counted",
-    (id) =>
-      sql(
-        `insert into incident (id, instance_id, number, state, transition, message, created_at)
-         values (gen_random_uuid(), $1, 1, 'ajar', 'close', 'jammed', now())`,
-        id,
-      ),
+    (id) => incidentOf(id),
     [
       "It is A with 1 open incident(s).",
       "Its flag hasActiveIncident is false, its open incidents are 1.",
@@ -155,6 +190,95 @@ test.for(breaches)("the audit tells: %s", async ([, breach, expected]) => {
   expect(findings.map((it) => it.message)).toEqual(
     expected.map((message) => expect.stringContaining(message)),
   );
+});
+
+const breachesOfWaiting: [string, (id: string, child: string) => Promise<unknown>, string[]][] = [
+  ["nothing broken", async () => {}, []],
+  [
+    "its subflow is gone",
+    (_, child) => sql("delete from instance where id = $1", child),
+    ["which is not there, and nobody is going to start it."],
+  ],
+  [
+    "its subflow is still to be started",
+    async (_, child) => {
+      await sql("delete from instance where id = $1", child);
+      await jobOf(child, "sf", null, null);
+    },
+    [],
+  ],
+  [
+    "its subflow has ended unnoticed",
+    (_, child) => sql("update correlation set outcome = 'completed' where child_id = $1", child),
+    ["which is completed, and no run takes note of it."],
+  ],
+  [
+    "its subflow has ended, and a run will see to it",
+    async (id, child) => {
+      await sql("update correlation set outcome = 'completed' where child_id = $1", child);
+      await jobOf(id, "rs", "looking", child.replaceAll("-", ""));
+    },
+    [],
+  ],
+  [
+    "its correlation has ended, and it still waits",
+    (_, child) => sql("update correlation set completed_at = now() where child_id = $1", child),
+    ["which has no open correlation."],
+  ],
+  [
+    "it waits for nobody, but its correlation says so",
+    (id) => sql("update instance set open_child = null where id = $1", id),
+    [
+      "counts as waited for, but it does not wait for it.",
+      "It shows the state 'lost', but it is in 'looking'.",
+    ],
+  ],
+  [
+    "it shows another state than its subflow",
+    (id) => sql("update instance set effective_state = 'elsewhere' where id = $1", id),
+    ["It shows the state 'elsewhere', but its subflow"],
+  ],
+  [
+    "Completed, and still waiting",
+    (id) => sql("update instance set status = 'C' where id = $1", id),
+    ["It is Completed and waits for the subflow"],
+  ],
+  [
+    "Faulted because its subflow could not be started",
+    async (id, child) => {
+      await sql("delete from instance where id = $1", child);
+      await sql(
+        "update instance set status = 'F', has_active_incident = true, incident_count = 1 where id = $1",
+        id,
+      );
+      await incidentOf(id);
+    },
+    [],
+  ],
+];
+
+test.for(breachesOfWaiting)(
+  "the audit tells of one that waits: %s",
+  async ([, breach, expected]) => {
+    const id = await chests.begin();
+    await chests.send(id, "look");
+
+    await breach(id, await childOf(app, id));
+
+    const findings = (await auditOf(app.databaseUrl)).filter((it) => it.instanceId === id);
+    expect(findings.map((it) => it.message)).toEqual(
+      expected.map((message) => expect.stringContaining(message)),
+    );
+  },
+);
+
+test("a child that is to be started or cancelled need not be there", async () => {
+  const nobody = "00000000-0000-4000-8000-000000000001";
+  for (const kind of ["sf", "cc"]) await jobOf(nobody, kind, null, null);
+
+  const found = (await auditOf(app.databaseUrl)).filter((it) => it.instanceId === nobody);
+
+  expect(found).toEqual([]);
 });
 
 test("an audit goes through all pages", async () => {

@@ -17,9 +17,18 @@ import { publish } from "./publish.ts";
 
 const laneCount = 3;
 
-/** Every fault point, in lanes that run side by side. */
+/** Of subflows and retries; `kill-subflows.test.ts` and `kill-retries.test.ts` kill there. */
+const elsewhere: readonly FaultPointName[] = [
+  "before-child-start",
+  "before-resume",
+  "before-retry-write",
+  "after-retry-write",
+];
+const onTheJourney = faultPoints.filter((point) => !elsewhere.includes(point));
+
+/** Every fault point of the journey, in lanes that run side by side. */
 export const lanes = Array.from({ length: laneCount }, (_, lane) => {
-  const points = faultPoints.filter((_point, i) => i % laneCount === lane);
+  const points = onTheJourney.filter((_point, i) => i % laneCount === lane);
   return { points, title: points.join(", ") };
 });
 

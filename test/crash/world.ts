@@ -87,6 +87,8 @@ export async function startWorld(atEnd: AtEnd): Promise<World> {
 
 function answer(to: string, response: ServerResponse): void {
   const isSoap = to === "/soap";
-  response.writeHead(200, { "content-type": isSoap ? "text/xml; charset=utf-8" : "application/json" });
+  response.writeHead(200, {
+    "content-type": isSoap ? "text/xml; charset=utf-8" : "application/json",
+  });
   response.end(isSoap ? envelope("<done/>") : "{}");
 }

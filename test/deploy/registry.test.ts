@@ -99,7 +99,7 @@ describe("the sample domain, as npm packs it", () => {
     expect(asked).toMatchObject({ status: 201, body: { state: "open" } });
     const { quote } = asked.body as { quote: string };
     expect(await quotes.send(quote, "take")).toMatchObject({ body: { state: "taken" } });
-  });
+  }, 60_000);
 });
 
 /** The registry that this machine's npm uses, whichever it is. */

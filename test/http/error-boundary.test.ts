@@ -5,7 +5,8 @@ import { rowsOf } from "../crash/promises.ts";
 import { aFailingServerForFile } from "../support/a-failing-server.ts";
 import { aScriptTask, output, taskWith } from "../support/a-script-slot.ts";
 import { auditAtEnd } from "../support/audited.ts";
-import { aWorkflow, type WorkflowBuilder } from "../support/a-workflow.ts";
+import { aWebServer } from "../support/a-web-server.ts";
+import { aComponent, aWorkflow, type WorkflowBuilder } from "../support/a-workflow.ts";
 import { createDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { instancesOf, movesOf, type Instances } from "../support/instances-of.ts";
@@ -378,15 +379,24 @@ describe("the way out", () => {
 });
 
 describe("of tasks that run side by side", () => {
-  test("the first that fails decides, and what the others said is kept", async () => {
+  test("the first that fails decides, and what the others have said is kept", async () => {
+    let fail = () => {};
+    const { url } = await aWebServer((asked, _request, response) => {
+      if (asked.url === "/bad") fail = () => response.writeHead(503).end();
+      else response.setHeader("content-type", "application/json").end('{"good":1}');
+    });
+    const call = (key: string) =>
+      aComponent("sys-tasks", key, { type: "6", config: { url: `${url}/${key}` } });
     await app.publish(
+      call("good"),
+      call("bad"),
       aWorkflow("side-by-side")
         .state("open")
         .transition("go", {
           to: "done",
           onExecutionTasks: [
-            taskWith("script", output("return { Data: { good: 1 } };")),
-            { ...taskWith("script", output("throw new Error('bad');")), ...boundary(out()) },
+            taskWith("good", global),
+            { ...taskWith("bad", global), ...boundary(out()) },
           ],
         })
         .state("done")
@@ -396,8 +406,14 @@ describe("of tasks that run side by side", () => {
     );
     const flow = instancesOf(app, "side-by-side");
     const id = await flow.begin({});
+    const going = flow.send(id, "go");
+    const journaled = "select 1 from task_journal where instance_id = $1 and succeeded";
+    await eventually(async () =>
+      expect(await rowsOf(app.databaseUrl, journaled, [id])).toHaveLength(1),
+    );
 
-    await flow.send(id, "go");
+    fail();
+    await going;
 
     expect(await flow.read(id)).toMatchObject({
       attributes: { good: 1 },

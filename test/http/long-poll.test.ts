@@ -39,24 +39,31 @@ await app.publish(
     .state("shown", paused())
     .transition("go", { to: "seen", otherwise: true })
     .state("seen", { type: "finish", subType: "success" }),
-  aWorkflow("order")
+  offering("order"),
+  offering("strict", {
+    states: { shown: { interaction: { longPoll: { ...forOfficers, fallbackTimeoutSeconds: 7 } } } },
+  }),
+);
+
+/** A parent that runs `offer` as its subflow. */
+function offering(key: string, overrides = {}) {
+  const process = { key: "offer", domain: "core", flow: "sys-flows", version: "1.0.0" };
+  return aWorkflow(key)
     .state("open")
     .transition("offer", { to: "offering" })
-    .state("offering", {
-      type: "subFlow",
-      subFlow: {
-        type: "S",
-        process: { key: "offer", domain: "core", flow: "sys-flows", version: "1.0.0" },
-      },
-    })
-    .transition("after", { to: "done", rule: "true" })
-    .state("done", { type: "finish", subType: "success" }),
-);
+    .state("offering", { type: "subFlow", subFlow: { type: "S", process, overrides } })
+    .transition("after", { to: "done", otherwise: true })
+    .state("done", { type: "finish", subType: "success" });
+}
 
 const offers = instancesOf(app, "offer");
 const ackPath = (path: string, id: string) => `${path}/${id}/longpoll/ack`;
 const ack = (id: string, headers = {}, path = offers.path) =>
   app.post(ackPath(path, id), undefined, headers);
+
+interface Shown {
+  interaction: { ack: { href: string } };
+}
 
 async function inDatabase(sql: string, values: unknown[]): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: app.databaseUrl });
@@ -96,6 +103,27 @@ describe("a state that ends its caller's poll", () => {
     expect(await standing(offers, id)).toBe("seen A");
     expect(movesOf(await offers.history(id)).at(-1)).toBe("go: shown-seen");
     expect(await pauses(id)).toEqual([]);
+  });
+
+  test("is shown with its acknowledgement to whoever waits for it, and so is what follows", async () => {
+    const id = await offers.begin();
+    const path = `${offers.path}/${id}/functions/state`;
+    const { headers } = await app.get(path);
+    const held = app.get(`${path}?wait=60`, { "if-none-match": headers["etag"]! });
+    await offers.send(id, "show");
+    const shown = await held;
+
+    const next = app.get(`${path}?wait=60`, { "if-none-match": shown.headers["etag"]! });
+    await app.post((shown.body as Shown).interaction.ack.href);
+
+    expect(shown.body).toMatchObject({
+      state: "shown",
+      status: "B",
+      transitions: [],
+      interaction: { terminateLongPoll: true, fallbackTimeoutSeconds: 60 },
+    });
+    expect((await next).body).toMatchObject({ state: "seen", status: "A" });
+    expect((await next).body).not.toHaveProperty("interaction");
   });
 
   test("refuses other transitions while it waits, but for the end of the instance", async () => {
@@ -238,5 +266,41 @@ describe("an acknowledgement", () => {
     expect(before.metadata).toMatchObject({ effectiveState: "shown", status: "B" });
     expect(answer.status).toBe(200);
     expect((await orders.read(id)).metadata).toMatchObject({ effectiveState: "seen", status: "B" });
+  });
+
+  test("is asked of those the parent names, who also says how long its subflow waits", async () => {
+    const parents = instancesOf(app, "strict");
+    const headers = { role: "officer" };
+    const passed = await parents.begin();
+    await parents.send(passed, "offer");
+    await parents.send(passed, "show");
+    const id = await parents.begin();
+    await parents.send(id, "offer");
+    await parents.send(id, "show", {}, { headers });
+    const before = await parents.read(id);
+
+    const [refused, answer] = [
+      await ack(id, {}, parents.path),
+      await ack(id, headers, parents.path),
+    ];
+
+    expect((await parents.read(passed)).metadata.effectiveState).toBe("seen");
+    expect(before.metadata.effectiveState).toBe("shown");
+    expect(codeOf(refused)).toBe("403 forbidden.Authorization:110001");
+    expect(answer.status).toBe(200);
+    expect((await parents.read(id)).metadata.effectiveState).toBe("seen");
+  });
+
+  test("that nobody sends ends the wait after the time the parent says", async () => {
+    const parents = instancesOf(app, "strict");
+    const id = await parents.begin();
+    await parents.send(id, "offer");
+    await parents.send(id, "show", {}, { headers: { role: "officer" } });
+    const [{ child_id: child }] = (await inDatabase(
+      "select child_id from correlation where parent_id = $1",
+      [id],
+    )) as [{ child_id: string }];
+
+    expect(await pauses(child)).toMatchObject([{ seconds: 7 }]);
   });
 });

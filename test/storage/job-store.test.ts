@@ -101,6 +101,29 @@ test("whoever takes over a dead node's job keeps that node from writing", async 
   expect(await instances.write(writeOf(instance))).toBe(false);
 });
 
+test("a dead node's child that is still to be started is taken over, though it is not there yet", async () => {
+  const { jobs, instances, anInstanceWithJob } = await aStore();
+  const parent = await anInstanceWithJob();
+  const childId = "00000000-0000-4000-8000-0000000000c1";
+  const start = {
+    id: "00000000-0000-4000-8000-0000000000c2",
+    type: "sf",
+    instanceId: childId,
+  } as const;
+  await jobs.claim(nodeA, 10);
+  await instances.write(writeOf(parent, [{ ...start, payload: "{}", owner: nodeA }]));
+  expect(await jobs.isStarting(childId)).toBe(true);
+  await jobs.beat(nodeA, -1);
+  await jobs.sweep();
+
+  const { jobs: taken } = await jobs.claim(nodeB, 10);
+
+  expect(taken.map((it) => it.instanceId)).toContain(childId);
+  const again = taken.find((it) => it.instanceId === childId)!;
+  expect(await jobs.reload(again, nodeB)).toMatchObject({ id: start.id, attempts: 2 });
+  expect(await jobs.reload({ ...again, attempts: 1 }, nodeA)).toBeUndefined();
+});
+
 test.for([
   { how: "stopped", free: "releaseAll" },
   { how: "was taken for dead and claims it again itself", free: "sweep" },

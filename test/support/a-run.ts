@@ -162,7 +162,7 @@ function describe({ run, todo }: Waiting): string {
   }
 }
 
-function answer(run: Run, todo: Waiting["todo"], world: World): Happened {
+export function answer(run: Run, todo: Waiting["todo"], world: World): Happened {
   switch (todo.kind) {
     case "map":
       return world.mapped ?? { kind: "mapped", value: run.payload.attributes };

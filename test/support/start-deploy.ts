@@ -57,11 +57,14 @@ function clientOf(runtime: TestRuntime): TestDeploy {
     return answer.body as JobBody;
   };
   const ended: TestDeploy["ended"] = (jobId) =>
-    eventually(async () => {
-      const found = await job(jobId);
-      expect(["completed", "failed", "cancelled"]).toContain(found.status);
-      return found;
-    });
+    eventually(
+      async () => {
+        const found = await job(jobId);
+        expect(["completed", "failed", "cancelled"]).toContain(found.status);
+        return found;
+      },
+      { withinMs: 30_000 },
+    );
   return {
     runtime,
     url,

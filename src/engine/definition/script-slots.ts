@@ -16,6 +16,8 @@ export interface ScriptSlot {
 const slotNames = new Set(["mapping", "rule", "timer", "output", "keyExpression"]);
 /** And in the config of a task that looks into a cache first. */
 const configSlotNames = ["sourceMapping", "key", "keyExpression"];
+/** And in the cache of a function, where a key may be a text as well. */
+const cacheSlotNames = ["key", "generationKey", "generationKeyExpression"];
 
 export function scriptSlotsIn(
   kind: ComponentKind,
@@ -50,8 +52,13 @@ export function scriptSlotsIn(
       for (const name of configSlotNames) add(config[name], at(at(root, "config"), name));
       break;
     }
+    case ComponentKind.function: {
+      visit(attributes, root);
+      const cache = asObject(attributes["cache"]) ?? {};
+      for (const name of cacheSlotNames) add(cache[name], at(at(root, "cache"), name));
+      break;
+    }
     case ComponentKind.flow:
-    case ComponentKind.function:
     case ComponentKind.extension:
       visit(attributes, root);
       break;

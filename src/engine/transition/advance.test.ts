@@ -1,15 +1,18 @@
 import { describe, expect, test } from "vitest";
 import {
   anInstance,
+  answer,
   aRun,
   aStart,
+  countingTools,
   programOf,
   runToEnd,
   settledRun,
   theMoment,
 } from "../../../test/support/a-run.ts";
 import { aWorkflow, hook, type WorkflowBuilder } from "../../../test/support/a-workflow.ts";
-import { longestChain } from "./advance.ts";
+import { advance, longestChain } from "./advance.ts";
+import { resumeWaiting } from "./resume-run.ts";
 import type { Run } from "./run.ts";
 
 const loan = aWorkflow("loan")
@@ -468,4 +471,122 @@ test("a mapping decides what is merged and recorded", () => {
 
   expect(run.instance.data).toEqual({ amount: 77 });
   expect(run.record.body).toEqual({ amount: 77 });
+});
+
+describe("a state with a subflow or subprocess", () => {
+  const process = { key: "check", domain: "core", flow: "sys-flows", version: "1.0.0" };
+  const opening = (type: "S" | "P") => ({
+    type: "subFlow" as const,
+    subFlow: { type, process, mapping: { type: "G" } },
+  });
+  const program = programOf(
+    aWorkflow("order")
+      .state("open")
+      .transition("go", { to: "one" })
+      .transition("wait", { to: "waiting" })
+      .state("one", opening("P"))
+      .transition("next", { to: "two", otherwise: true })
+      .state("two", opening("P"))
+      .transition("next", { to: "rest", rule: "true" })
+      .transition("again", {})
+      .state("waiting", opening("S"))
+      .transition("late", { to: "rest", timer: "PT1H" })
+      .state("rest"),
+  );
+  const failed = {
+    kind: "failed",
+    failure: { code: "Task:400007", layer: "Pipeline", message: "broken", retryable: false },
+  } as const;
+
+  /** Goes on until it asks for `kind`; that one fails. */
+  function failAt(transition: string, kind: string): Run {
+    const tools = countingTools();
+    let step = advance(aRun({ program, transition, tools }), { kind: "begun" }, tools);
+    while (step.kind === "waiting" && step.todo.kind !== kind) {
+      step = advance(step.run, answer(step.run, step.todo, {}), tools);
+    }
+    if (step.kind !== "waiting") throw new Error(`the run is ${step.kind}`);
+    const end = advance(step.run, failed, tools);
+    if (end.kind !== "settled") throw new Error(`the run is ${end.kind}`);
+    return end.run;
+  }
+
+  test("starts a subprocess in every such state it passes through", () => {
+    const { asked } = runToEnd(aRun({ program, transition: "go" }));
+    const { pending } = settledRun(aRun({ program, transition: "go" }));
+
+    expect(asked).toEqual(["subflow check", "subflow check", "rules next"]);
+    expect(pending.children).toHaveLength(2);
+  });
+
+  test("keeps the subprocesses of states it has entered when something fails after them", () => {
+    const { instance, pending } = failAt("go", "rules");
+
+    expect(instance.status).toBe("F");
+    expect(pending.children).toHaveLength(2);
+    expect(pending.incidents[0]?.checkpoint).toMatchObject({ phase: "auto" });
+  });
+
+  test("forgets a subflow that was only planned when something fails after it", () => {
+    const { instance, pending } = failAt("wait", "timers");
+
+    expect(instance).toMatchObject({ status: "F", openChild: undefined });
+    expect(pending.children).toEqual([]);
+    expect(pending.incidents[0]?.checkpoint).toMatchObject({ phase: "subflow" });
+  });
+});
+
+describe("after the caller's poll was answered", () => {
+  const program = programOf(
+    aWorkflow("poll").state("open").transition("late", { timer: "PT1H" }).transition("on", {}),
+  );
+
+  test("the timers of the state are set", () => {
+    const instance = anInstance(program, { status: "B" });
+    const author = { actor: "agent9", behalfOf: undefined };
+    const waiting = { program, instance, phase: "auto", author, headers: {}, roles: [] } as const;
+
+    const settled = settledRun(resumeWaiting(waiting, countingTools()));
+
+    expect(settled.instance.status).toBe("A");
+    expect(settled.pending.timers).toMatchObject([{ transitionKey: "late" }]);
+  });
+});
+
+describe("an update of the data", () => {
+  const program = programOf(
+    aWorkflow("order").state("open").transition("on", {}).updateData("amend"),
+  );
+  const instance = anInstance(program, { status: "B" });
+
+  test("leaves the status of others' runs alone", () => {
+    const run = aRun({ program, instance, transition: "amend" });
+
+    expect(settledRun(run).instance.status).toBe("B");
+  });
+
+  test("that goes on after its own fault brings the instance to rest", () => {
+    const run = { ...aRun({ program, instance, transition: "amend" }), isRetry: true };
+
+    expect(settledRun(run).instance.status).toBe("A");
+  });
+});
+
+test("an output that the schema refuses is the business of its own task's boundary", () => {
+  const [task] = hook("b");
+  const ignoring = { ...task, errorBoundary: { onError: [{ action: "ignore" }] } };
+  const program = programOf(
+    aWorkflow("order")
+      .state("open")
+      .transition("go", { to: "done", onExecutionTasks: [ignoring] })
+      .state("done"),
+    () => [{ path: "/amount", message: "must be a number" }] as never,
+  );
+  const outcomes = [{ name: "b", response: undefined, data: { amount: "many" } }];
+
+  const { instance } = settledRun(aRun({ program, transition: "go" }), {
+    tasks: () => ({ kind: "tasksDone", outcomes }),
+  });
+
+  expect(instance).toMatchObject({ status: "A", current: { key: "done" }, data: { amount: 10 } });
 });

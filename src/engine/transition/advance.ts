@@ -80,7 +80,8 @@ export type Happened =
   | { kind: "chosen"; transition: Transition | undefined }
   | { kind: "scheduled"; timers: readonly TimerToArm[] }
   | { kind: "childPlanned"; child: ChildPlan }
-  | { kind: "pollEnds"; ends: boolean }
+  /** `fallbackSeconds` when somebody else than the state itself says how long it waits. */
+  | { kind: "pollEnds"; ends: boolean; fallbackSeconds?: number }
   | ChildEnded
   | Failed;
 
@@ -143,7 +144,9 @@ export function advance(run: Run, happened: Happened, tools: Tools): Advance {
         : decideNext(run, tools);
     case "longPoll":
       if (happened.kind !== "pollEnds") return askForPoll(run, tools);
-      return happened.ends ? pause(run, tools) : chooseAutomatic(run, tools);
+      return happened.ends
+        ? pause(run, happened.fallbackSeconds, tools)
+        : chooseAutomatic(run, tools);
     case "resume":
       return happened.kind === "childEnded"
         ? closeChild(run, happened, tools)
@@ -610,8 +613,8 @@ function openChild(run: Run, child: ChildPlan, tools: Tools): Advance {
   return armTimers({ ...next, instance: { ...instance, openChild: { id, domain, flow } } }, tools);
 }
 
-function pause(run: Run, tools: Tools): Advance {
-  const pauseSeconds = currentState(run).longPoll?.fallbackTimeoutSeconds;
+function pause(run: Run, fallbackSeconds: number | undefined, tools: Tools): Advance {
+  const pauseSeconds = fallbackSeconds ?? currentState(run).longPoll?.fallbackTimeoutSeconds;
   const closed = closeRecord(run, tools);
   return settled({
     ...closed,

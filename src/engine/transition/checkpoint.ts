@@ -38,6 +38,8 @@ export interface QueuedRun {
   /** Which retry of the instance it is, and what its caller sent along. */
   readonly retry?: number;
   readonly retryData?: JsonValue;
+  /** Until the retry has written something: those who wait for the instance may not know of it yet. */
+  readonly isRetried?: boolean;
   /** Absent until the run has written something. */
   readonly checkpoint: JsonObject | undefined;
 }
