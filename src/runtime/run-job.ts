@@ -79,6 +79,7 @@ export async function runJob(
     return { kind: "done", instance };
   }
   if (job.type === JobType.notify) return tell(ports, job, instance, stopping);
+  if (isTimer(job) && instance.status === "F") return { kind: "later", delayMs: untilRetriedMs };
   if (await wasSetAnew(ports, job)) return { kind: "done", instance };
   if (await mustWait(ports, job, instance)) return later(job);
   return attempt(ports, job, instance, stopping, () => prepare(ports, job, instance));
@@ -104,11 +105,19 @@ function isOver(job: Job, instance: Instance): boolean {
       return false;
     case JobType.scheduled:
     case JobType.longPoll:
-      return isTerminal(status) || job.sourceState !== current.key;
+      return isEnded(status) || job.sourceState !== current.key;
+    case JobType.timeout:
+      return isEnded(status);
     default:
       return isTerminal(status);
   }
 }
+
+const isTimer = ({ type }: Job) =>
+  type === JobType.scheduled || type === JobType.longPoll || type === JobType.timeout;
+
+/** A timer waits while its instance is Faulted. A retry wakes it; this is for whatever else ends that. */
+const untilRetriedMs = 300_000;
 
 const isEnded = (status: InstanceStatus) => status === "C" || status === "P";
 

@@ -243,7 +243,7 @@ describe("the stream of states", () => {
     expect(seenByOfficer?.id).toBe(await etagOf(id, headers));
   });
 
-  test("sends a heartbeat while nothing happens", async () => {
+  test("sends a heartbeat while nothing happens, until the caller goes away", async () => {
     const id = await loans.begin();
     const events = await readEvents(app, streamPath(id));
     await events.next();
@@ -253,6 +253,8 @@ describe("the stream of states", () => {
 
     await loans.send(id, "submit");
     expect(await following).toMatchObject({ data: { state: "review" } });
+    events.close();
+    await eventually(async () => expect(await activeRequests()).toBe(1));
   });
 
   test("tells a burst of changes in fewer events, the last one always", async () => {

@@ -394,6 +394,41 @@ describe("a retry goes on after a fault", () => {
   });
 });
 
+describe("what comes due while an instance is faulted", () => {
+  test.for([
+    ["sx", "reminded", "remind: open-reminded"],
+    ["to", "late", "too-late: open-late"],
+  ] as const)("waits for the retry: a timer of the kind %s", async ([kind, state, move]) => {
+    await app.publish(
+      aWorkflow(`due-${kind}`)
+        .state("open")
+        .transition("remind", { to: "reminded", timer: "P1D" })
+        .state("reminded")
+        .transition("again", {})
+        .state("late", { type: "finish", subType: "timeout" })
+        .updateData("amend", { onExecutionTasks: [brittle()] })
+        .timeout("too-late", { to: "late", after: "P9D" }),
+    );
+    const flow = instancesOf(app, `due-${kind}`);
+    const id = await aFaulted(flow, "amend");
+    const dueNow = "update job set ready_at = now() where instance_id = $1 and kind = $2";
+    await rowsOf(app.databaseUrl, dueNow, [id, kind]);
+    const putOff = `select 1 from job where instance_id = $1 and kind = $2 and attempts = 1
+      and owner is null and ready_at > now()`;
+    await eventually(async () =>
+      expect(await rowsOf(app.databaseUrl, putOff, [id, kind])).toHaveLength(1),
+    );
+    expect(await flow.read(id)).toMatchObject({ metadata: { status: "F", currentState: "open" } });
+
+    await retry(flow, id, fixed);
+
+    await eventually(async () =>
+      expect(await flow.read(id)).toMatchObject({ metadata: { currentState: state } }),
+    );
+    expect(movesOf(await flow.history(id)).at(-1)).toBe(move);
+  });
+});
+
 test("1,000 faulted instances retried at once: each ends with a true status, no incident stays open", async () => {
   const count = 1000;
   await app.publish(

@@ -18,10 +18,11 @@ const claimJobs = {
       select j.id from job j join instance i on i.id = j.instance_id
       where j.ready_at <= now() and j.owner is not null
       order by j.ready_at limit $2 - (select count(*) from free) for update skip locked),
-    -- a child that nobody has started yet; its id keeps it from being started twice
+    -- to start a child that is not there yet, whose id keeps it from being started twice; or to cancel
+    -- one that never came to be
     unborn as (
       select j.id from job j
-      where j.ready_at <= now() and j.owner is not null and j.kind = 'sf'
+      where j.ready_at <= now() and j.owner is not null
         and not exists (select from instance i where i.id = j.instance_id)
       order by j.ready_at limit $2 - (select count(*) from free) for update skip locked),
     claimed as (

@@ -171,6 +171,11 @@ const work = `
     update incident n set resolved_at = now(), retry_count = n.retry_count + r.retried, resume = null
     from relatives r
     where r.what = 'resolved' and n.instance_id = r.writer and n.resolved_at is null),
+  -- timers that came due while the instance was Faulted; nothing else of a retry touches them
+  woken as (
+    update job j set ready_at = now() from relatives r
+    where r.what = 'resolved' and r.retried = 1 and j.instance_id = r.writer
+      and j.kind in ('sx', 'to', 'la') and j.attempts > 0 and j.owner is null),
   correlations as (
     insert into correlation (id, parent_id, parent_state, child_id, kind, child_domain, child_flow,
       child_version, created_at)
