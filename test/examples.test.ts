@@ -388,17 +388,17 @@ describe("the loans", async () => {
       const first = await inReview({ name: "Grace" });
       const second = await inReview({ name: "Grace" });
       const draft = await apply(5000, { name: "Grace" });
-      const read = async (id: string, query = "extensions=other-applications") => {
+      const extensionsOf = async (id: string, query = "extensions=other-applications") => {
         const { body } = await loans.get(id, { ...clerk, query });
         return (body as { extensions: { otherApplications?: { id: string }[] } }).extensions;
       };
       const othersOf = async (id: string) =>
-        (await read(id)).otherApplications?.map((other) => other.id);
+        (await extensionsOf(id)).otherApplications?.map((other) => other.id);
 
       expect(await othersOf(second)).toContain(first);
       expect(await othersOf(first)).toContain(second);
       expect(await othersOf(draft)).toEqual([]);
-      expect(await read(second, "")).toEqual({});
+      expect(await extensionsOf(second, "")).toEqual({});
     });
 
     test("instalments are calculated for what fits the input schema, which can be asked for", async () => {

@@ -99,6 +99,11 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
   ];
   inBackground(endOrphans)();
 
+  const asAsked = ({ identity = {} }: PublishRequest): DeployPorts => ({
+    ...ports,
+    runtime: ports.runtime.as(identity),
+  });
+
   /** Nobody waits for it; the next time will do. */
   function inBackground(work: () => Promise<void>): () => void {
     return () => void work().catch((err: unknown) => log.warn({ err }, "PublishJobUpkeepFailed"));
@@ -174,7 +179,7 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
   async function run(entry: OpenJob): Promise<PublishJob> {
     const { request, stop } = entry;
     try {
-      const outcomes = await runPublishJob(ports, {
+      const outcomes = await runPublishJob(asAsked(entry.request), {
         request,
         signal: stop.signal,
         halt: closing.signal,
@@ -321,7 +326,7 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
     plan: (request, signal) =>
       plans(async () => {
         try {
-          return await planPackage(ports, request, signal);
+          return await planPackage(asAsked(request), request, signal);
         } catch (error) {
           if (!(error instanceof DeployFailed)) throw error;
           const reason = withoutSecrets(error.message, request);

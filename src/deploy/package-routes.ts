@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { problems } from "../engine/problems.ts";
 import type { HttpServer } from "../http/create-server.ts";
 import { Type } from "../http/schema.ts";
+import { identityOf } from "./caller-identity.ts";
 import type { DeployService } from "./deploy-service.ts";
 import { eventsOf } from "./job-events.ts";
 import type { PublishJob } from "./publish-job.ts";
@@ -124,7 +125,8 @@ export function addPackageRoutes(
 
   const accept = async (body: PublishBody, kind: "standard" | "runtime", reply: FastifyReply) => {
     const request = readPublishRequest(body, kind, defaults);
-    const { jobId, packageName } = await service().submit(request);
+    const identity = identityOf(reply.request);
+    const { jobId, packageName } = await service().submit({ ...request, identity });
     const statusUrl = `${statusPath}/${jobId}`;
     const idle = body.replaceDomain === true && request.domain === undefined;
     const message = `Publishing ${packageName} is queued. Poll statusUrl until the status is completed, failed or cancelled.${idle ? " No domain is replaced: replaceDomain needs appDomain." : ""}`;
@@ -171,7 +173,7 @@ export function addPackageRoutes(
     },
     (request, reply) => {
       const asked = readPublishRequest(request.body as PublishBody, "standard", defaults);
-      return service().plan(asked, goneSignal(reply));
+      return service().plan({ ...asked, identity: identityOf(request) }, goneSignal(reply));
     },
   );
 

@@ -27,6 +27,8 @@ export interface PublishRequest {
   domain: string | undefined;
   reInitialize: boolean;
   registry: RegistrySource;
+  /** In whose name the runtime is asked; in memory only, like the registry's credentials. */
+  identity?: Readonly<Record<string, string>>;
 }
 
 export interface RequestDefaults {

@@ -2,6 +2,7 @@
 import type { HttpServer } from "../http/create-server.ts";
 import { problems } from "../engine/problems.ts";
 import { OutgoingFailed } from "../outgoing/http-client.ts";
+import { identityOf } from "./caller-identity.ts";
 import { Type } from "../http/schema.ts";
 import type { RuntimeClient } from "./runtime-client.ts";
 
@@ -18,13 +19,9 @@ export function addPublishRoute(app: HttpServer, runtime: () => RuntimeClient): 
       },
     },
     async (request, reply) => {
-      const { actor, behalfOf } = request.caller;
       try {
-        const answer = await runtime().forwardPublish(request.rawBody ?? new Uint8Array(), {
-          // The runtime believes this service, so it gets no identity that this service does not believe.
-          ...(actor === undefined ? {} : { act_sub: actor }),
-          ...(behalfOf === undefined ? {} : { sub: behalfOf }),
-        });
+        const body = request.rawBody ?? new Uint8Array();
+        const answer = await runtime().forwardPublish(body, identityOf(request));
         return await reply
           .status(answer.status)
           .header("content-type", answer.contentType)

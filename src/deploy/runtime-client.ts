@@ -22,6 +22,8 @@ export interface RawAnswer {
 
 /** Every method throws `OutgoingFailed` when the runtime does not answer. */
 export interface RuntimeClient {
+  /** The same runtime, asked in somebody's name: with their token, or as whom this service knows them. */
+  as(headers: Readonly<Record<string, string>>): RuntimeClient;
   isHealthy(signal?: AbortSignal): Promise<boolean>;
   publish(component: JsonValue, signal?: AbortSignal): Promise<RuntimeAnswer>;
   /** A publish request of somebody else, passed on byte for byte. */
@@ -54,7 +56,11 @@ const healthTimeoutMs = 5000;
 const callTimeoutMs = 60_000;
 const jsonContent = { "content-type": "application/json" };
 
-export function createRuntimeClient(http: HttpClient, url: string): RuntimeClient {
+export function createRuntimeClient(
+  http: HttpClient,
+  url: string,
+  identity: Readonly<Record<string, string>> = {},
+): RuntimeClient {
   const base = url.replace(/\/+$/, "");
   const send = (
     method: string,
@@ -71,6 +77,7 @@ export function createRuntimeClient(http: HttpClient, url: string): RuntimeClien
       method,
       headers: {
         accept: "application/json",
+        ...identity,
         ...(options.body === undefined ? {} : jsonContent),
         ...options.headers,
       },
@@ -82,6 +89,7 @@ export function createRuntimeClient(http: HttpClient, url: string): RuntimeClien
     });
 
   return {
+    as: (headers) => createRuntimeClient(http, url, headers),
     async isHealthy(signal) {
       const { status } = await send("GET", "/health", { timeoutMs: healthTimeoutMs, signal });
       return status === 200;

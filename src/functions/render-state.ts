@@ -43,12 +43,14 @@ export async function renderState(
 ): Promise<RenderedState> {
   const levels = await loadLevels(ports, polled);
   await refuseQuery(ports, levels, asker.viewer);
-  const body = await stateBody(ports, levels, asker);
-  const json = JSON.stringify(body);
-  const eTag = fingerprint(json);
+  const { transitions, ...body } = await stateBody(ports, levels, asker);
+  const head = JSON.stringify(body);
+  const list = JSON.stringify(transitions);
+  const eTag = fingerprint(head, list);
   const entityEtag = `"${polled.entityEtag}"`;
+  const tags = JSON.stringify({ eTag, entityEtag });
   return {
-    json: `${json.slice(0, -1)},"eTag":${JSON.stringify(eTag)},"entityEtag":${JSON.stringify(entityEtag)}}`,
+    json: `${head.slice(0, -1)},"transitions":${list},"availableTransitions":${list},${tags.slice(1)}`,
     eTag,
     entityEtag,
     instanceId: polled.id,
@@ -63,7 +65,7 @@ export async function callState(ports: FunctionPorts, call: InstanceCall): Promi
   return unlessKnown(state, call.isKnown, () => state.json);
 }
 
-async function stateBody(ports: FunctionPorts, levels: Levels, asker: Asker): Promise<object> {
+async function stateBody(ports: FunctionPorts, levels: Levels, asker: Asker) {
   const roles = askedOnce(ports);
   const [{ instance: polled, workflow }] = levels;
   const shown = deepest(levels);
@@ -102,7 +104,6 @@ async function stateBody(ports: FunctionPorts, levels: Levels, asker: Asker): Pr
     status: shown.instance.status,
     ...(await correlationsOf(ports, levels)),
     transitions,
-    availableTransitions: transitions,
     functions: {
       hasFunctions: workflow.functions.length > 0,
       href: functionHref(polled, "catalog"),

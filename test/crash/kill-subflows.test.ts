@@ -36,8 +36,9 @@ const tripsAtOnce = 6;
 async function startCluster(nodeCount: number, atEnd: AtEnd) {
   const { url: databaseUrl, drop } = await createDatabase();
   atEnd(drop);
-  const start = () => startNode({ databaseUrl, env: { Scripting__TimeoutMs: "15000" }, atEnd });
-  const alive: NodeProcess[] = await Promise.all(Array.from({ length: nodeCount }, start));
+  const start = (env: Record<string, string> = {}) =>
+    startNode({ databaseUrl, env: { Scripting__TimeoutMs: "15000", ...env }, atEnd });
+  const alive: NodeProcess[] = await Promise.all(Array.from({ length: nodeCount }, () => start()));
   await publish(alive[0]!.url, trips);
   return { databaseUrl, alive, start };
 }
@@ -191,6 +192,33 @@ test(
     await drive(cluster, names[0]!, toHome);
     await expectQuiet(cluster);
     expect(await wrongTrips(cluster.databaseUrl, names)).toEqual([]);
+  },
+);
+
+test(
+  "a parent is cancelled before its child is there, by a node that dies of it: the child is not started, and nothing is left to do",
+  { timeout: 120_000 },
+  async ({ onTestFinished }) => {
+    const cluster = await startCluster(1, onTestFinished);
+    const { databaseUrl, alive } = cluster;
+    const [first] = alive as [NodeProcess];
+    await ask(cluster, "POST", "/start?sync=true", { key: "early", attributes: { trip: "early" } });
+    first.arm("before-child-start");
+    await ask(cluster, "PATCH", "/early/transitions/travel?sync=true", {});
+    expect(await first.exited).toEqual({ code: null, signal: "SIGKILL" });
+
+    // It does what it is asked for, and takes nothing over.
+    const second = await cluster.start({ NODE_ROLES: "api" });
+    alive[0] = second;
+    second.arm("after-settle-write");
+    await ask(cluster, "PATCH", "/early/transitions/abandon?sync=true", {});
+    expect(await second.exited).toEqual({ code: null, signal: "SIGKILL" });
+    alive[0] = await cluster.start();
+
+    await expectQuiet(cluster);
+    expect(
+      await rowsOf(databaseUrl, "select flow, status::text, current_state as state from instance"),
+    ).toEqual([{ flow: "trip", status: "C", state: "abandoned" }]);
   },
 );
 

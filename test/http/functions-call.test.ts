@@ -4,7 +4,7 @@ import { aScriptTask, handler, output, slot, taskWith } from "../support/a-scrip
 import { aWebServer } from "../support/a-web-server.ts";
 import { aComponent, aSchema, aWorkflow, expression } from "../support/a-workflow.ts";
 import { codeOf, instancesOf } from "../support/instances-of.ts";
-import { startRuntime, startRuntimeForFile } from "../support/start-runtime.ts";
+import { publishPath, startRuntime, startRuntimeForFile } from "../support/start-runtime.ts";
 
 const app = await startRuntimeForFile({ settings: { "Egress.Allow": ["loopback"] } });
 await app.publish(functionTask, aScriptTask("first"), aScriptTask("second"), aScriptTask("third"));
@@ -458,6 +458,16 @@ describe("the cache of a function", () => {
     expect([await get(), await get()]).toEqual([{ calls: 1 }, { calls: 1 }]);
     expect((await app.post(`${path}/bump-it?to=2`)).status).toBe(200);
     expect([await get(), await get()]).toEqual([{ calls: 2 }, { calls: 2 }]);
+  });
+
+  test("has keys that are compiled at publish", async () => {
+    const cache = { key: "k", generationKeyExpression: slot("export function Handler( {") };
+    const answer = await app.post(publishPath, aFunction("cached-badly", "return {};", { cache }));
+
+    expect(answer.status).toBe(400);
+    expect(Object.keys((answer.body as { errors: object }).errors)).toEqual([
+      "attributes.cache.generationKeyExpression.code",
+    ]);
   });
 
   test("a key that is nothing keeps nothing", async () => {

@@ -468,3 +468,18 @@ describe("the start", () => {
     );
   });
 });
+
+test("the deployment API asks the runtime with the token it was asked with", async () => {
+  const both = await startRuntime({ settings: jwt, roles: ["api", "deploy"] });
+  const publish = async (headers: Record<string, string>) => {
+    const { status } = await fetch(both.deployUrl + publishPath, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(workflow),
+    });
+    return status;
+  };
+
+  expect(await publish({})).toBe(401);
+  expect(await publish(await good())).toBe(200);
+});

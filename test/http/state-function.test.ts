@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { aWorkflow, aComponent, aSchema, expression } from "../support/a-workflow.ts";
-import { slot } from "../support/a-script-slot.ts";
+import { aScriptTask, output, slot, taskWith } from "../support/a-script-slot.ts";
 import { codeOf, instancesOf } from "../support/instances-of.ts";
 import { startRuntimeForFile, type Answer } from "../support/start-runtime.ts";
 
@@ -374,6 +374,42 @@ describe("a long poll that ends in the state", () => {
       interaction: { terminateLongPoll: false, fallbackTimeoutSeconds: 60 },
     });
     expect(await stateOf(other, {}, payments.path)).not.toHaveProperty("interaction");
+  });
+});
+
+describe("a faulted instance", () => {
+  test("says so, and where its incident is", async () => {
+    await app.publish(
+      aScriptTask("work"),
+      aWorkflow("breaking")
+        .state("here")
+        .transition("break", {
+          to: "there",
+          onExecutionTasks: [taskWith("work", output("throw new Error('broken');"))],
+        })
+        .state("there"),
+    );
+    const flows = instancesOf(app, "breaking");
+    const id = await flows.begin({});
+    const before = await app.get(at(id, "", flows.path));
+    await flows.send(id, "break");
+
+    const known = { "if-none-match": before.headers["etag"] ?? "" };
+    const after = await app.get(at(id, "", flows.path), known);
+
+    expect(after).toMatchObject({
+      status: 200,
+      body: {
+        status: "F",
+        transitions: [],
+        incident: {
+          hasActiveIncident: true,
+          active: { href: `${flows.path}/${id}/incidents/active` },
+          history: { href: `${flows.path}/${id}/incidents` },
+        },
+      },
+    });
+    expect((await app.get(`${flows.path}/${id}/incidents/active`)).status).toBe(200);
   });
 });
 

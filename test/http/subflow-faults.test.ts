@@ -256,6 +256,28 @@ describe("after a child's fault a retry", () => {
     expect(await statusOf(flow, id)).toBe("C after");
     expect(await incidentsOf(flow, id)).toMatchObject([{ isResolved: true }]);
   });
+
+  test("is not needed then either when the parent rests: what it failed in is closed", async () => {
+    await app.publish(
+      aWorkflow("touchy-resting")
+        .state("first")
+        .transition("down", { to: "inside", otherwise: true })
+        .state("inside", inside("child"))
+        .transition("up", { to: "after", otherwise: true })
+        .state("after")
+        .transition("again", {})
+        .shared("touch", { onExecutionTasks: [brittle] }),
+    );
+    const { flow, id } = await begin("touchy-resting");
+    await flow.send(id, "touch");
+
+    await instancesOf(app, "child").send(await childOf(app, id), "finish");
+
+    expect(await statusOf(flow, id)).toBe("A after");
+    const records = await flow.history(id);
+    expect(movesOf(records)).toContain("touch: inside-undefined");
+    expect(records.every((it) => it.finishedAt !== undefined)).toBe(true);
+  });
 });
 
 describe("a child that cannot be handed over", () => {
@@ -307,6 +329,36 @@ describe("a child that cannot be started faults its parent with Instance:100023"
     expect(await retry(flow, id)).toMatchObject({ status: 200, body: { id, status: "B" } });
 
     expect(await flow.send(id, "finish")).toMatchObject({ body: { status: "C" } });
+  });
+
+  test("and whoever waits for that parent; a retry of the outermost starts it for all", async () => {
+    await app.publish(parent("early-middle", "late-child"), parent("early-top", "early-middle"));
+    const flow = instancesOf(app, "early-top");
+    const { id } = (await flow.start({})).body as { id: string };
+    const middle = await childOf(app, id);
+    expect(await statusOf(flow, id)).toBe("F inside");
+    await app.publish(child("late-child"));
+
+    const answer = await retry(flow, id);
+
+    expect(answer).toMatchObject({ status: 200, body: { id: middle, status: "B" } });
+    expect(await statusOf(flow, id)).toBe("B inside");
+    expect(await flow.send(id, "finish")).toMatchObject({ body: { id, status: "C" } });
+  });
+
+  test("when its key is taken in the middle: those above wait again with a retry", async () => {
+    await app.publish(parent("keyed-middle", "child"), parent("keyed-top", "keyed-middle"));
+    const children = instancesOf(app, "child");
+    const holder = await children.begin({ key: "TAKEN-2", attributes: {} });
+    const flow = instancesOf(app, "keyed-top");
+    const { id } = (await flow.start({ key: "TAKEN-2", attributes: {} })).body as { id: string };
+    expect(await statusOf(flow, id)).toBe("F inside");
+    await children.send(holder, "finish");
+
+    await retry(flow, id);
+
+    expect(await statusOf(flow, id)).toBe("B inside");
+    expect(await incidentsOf(flow, id)).toMatchObject([{ isResolved: true }]);
   });
 
   test("when its input mapping fails", async () => {

@@ -580,6 +580,16 @@ describe("a parent replaces in its child", () => {
       aWorkflow("replaced")
         .state("waiting", { queryRoles: only("clerk") })
         .transition("approve", { to: "approved", roles: only("clerk") })
+        .transition("break", {
+          to: "approved",
+          roles: only("clerk"),
+          onExecutionTasks: [
+            taskWith(
+              "work",
+              output("if (!context.Instance.Data.fixed) throw new Error('broken'); return {};"),
+            ),
+          ],
+        })
         .state("approved", { type: "finish", subType: "success" })
         .state("late", { type: "finish", subType: "timeout" })
         .state("later", { type: "finish", subType: "timeout" })
@@ -591,7 +601,10 @@ describe("a parent replaces in its child", () => {
           "inside",
           inside("replaced", {
             overrides: {
-              transitions: { approve: { roles: only("boss") } },
+              transitions: {
+                approve: { roles: only("boss") },
+                break: { roles: only("boss") },
+              },
               states: { waiting: { queryRoles: only("boss") } },
               timeout: {
                 key: "parent-timeout",
@@ -635,6 +648,20 @@ describe("a parent replaces in its child", () => {
     expect(await children.send(free, "approve", {}, clerk)).toMatchObject({
       body: { status: "C" },
     });
+  });
+
+  test("who may send data with a retry", async () => {
+    const flow = instancesOf(app, "replacing");
+    const id = await flow.begin({});
+    await flow.send(id, "go");
+    await flow.send(id, "break", {}, boss);
+    const path = `${flow.path}/${id}/retry?sync=true`;
+    const fixed = { attributes: { fixed: true } };
+
+    expect(codeOf(await app.post(path, fixed, clerk.headers))).toBe(
+      "403 forbidden.Authorization:110001",
+    );
+    expect(await app.post(path, fixed, boss.headers)).toMatchObject({ body: { status: "C" } });
   });
 
   test("the state a timeout leads to", async () => {

@@ -1,11 +1,11 @@
 /** Package archives for tests, also such as no packer would make. */
 import { gzipSync } from "node:zlib";
-import { Header, type EntryTypeName } from "tar";
+import { Header } from "tar";
 
 export interface ArchiveEntry {
   path: string;
   content?: string | Buffer;
-  type?: EntryTypeName;
+  type?: Header["type"];
   linkpath?: string;
   /** Announced in the header, when it is not the content's. */
   size?: number;
