@@ -1,24 +1,13 @@
 import { ScriptBase } from "millrace/script";
-import type { IMapping, ScriptContext, ScriptResponse, WorkflowTask } from "millrace/script";
-import { Money } from "money";
+import type { IMapping, ScriptContext, ScriptResponse } from "millrace/script";
 
-/** A task's mapping: the input handler runs before the task, the output handler after it. */
+/** The mapping of a script task: its output handler is the task. */
 export default class ScoreApplication extends ScriptBase implements IMapping {
-  InputHandler(task: WorkflowTask, context: ScriptContext): ScriptResponse {
-    // Each handler has an object of its own: what the other one shall see goes by MetaData.
-    context.MetaData["annualRate"] = this.GetConfigValue("Loans:AnnualRate", 0.049);
-    this.LogDebug("{task} at {rate}", task.Key, context.MetaData["annualRate"]);
-    return {};
-  }
-
   OutputHandler(context: ScriptContext): ScriptResponse {
-    const { amount, termMonths = 12 } = context.Instance!.Data;
-    const annualRate = context.MetaData["annualRate"];
-    const monthly = Money.instalment(amount, annualRate, termMonths);
-    const score = Math.max(0, Math.round(1000 - monthly));
-    this.LogInformation("Scored {score} for {monthly} a month", score, monthly);
+    const { rating, offer } = context.Instance!.Data;
+    const score = Math.max(0, Math.round(rating - offer.monthly));
+    this.LogInformation("Scored {score} for {monthly} a month", score, offer.monthly);
     context.Mutations.SetStage("scored");
-    // Only what changed: it is merged into the data.
-    return { Data: { score, offer: { annualRate, monthly, termMonths } } };
+    return { Data: { score } };
   }
 }
