@@ -143,7 +143,7 @@ test("a row that may have been written is freed with the next heartbeat", async 
   const freed = () => asked.filter(([name]) => name === "releaseAll");
   const before = freed().length;
   await expect.poll(() => freed().length, { timeout: 3000 }).toBeGreaterThan(before);
-  expect(freed().at(-1)).toEqual(["releaseAll", "node-1", [kept.row.id]]);
+  expect(freed().at(-1)).toEqual(["releaseAll", "node-1", [kept.row.id], 3]);
 });
 
 test("room that was kept for jobs whose writes failed is given back", async () => {

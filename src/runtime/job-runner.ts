@@ -80,6 +80,8 @@ export interface JobRunnerOptions {
 const beatMs = 1000;
 const aliveSeconds = 5;
 const pollMs = 1000;
+/** A job that is written while the list of those in hand is on its way to the database. */
+const spareSeconds = 3;
 const longestRetryMs = 5000;
 /** Of a run that is overtaken again and again; then it makes room for others. */
 const attemptsAtOnce = 20;
@@ -254,7 +256,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
     await store.beat(nodeId, aliveSeconds);
     let freed = await store.sweep();
     // What a claim has just brought is not in our hands yet.
-    if (!isClaiming) freed += await store.releaseAll(nodeId, held.ids());
+    if (!isClaiming) freed += await store.releaseAll(nodeId, held.ids(), spareSeconds);
     if (freed > 0) wake();
   };
 

@@ -40,9 +40,10 @@ export interface JobStore {
   release(job: ClaimedJob, owner: string, delayMs: number): Promise<void>;
   /**
    * Everything of this node that is not among `held` may be claimed, by anybody. Returns how many.
-   * It keeps its owner's name until then, so that the claim knows that it takes over.
+   * It keeps its owner's name until then, so that the claim knows that it takes over. What was
+   * claimed within the last `spareSeconds` is left: it may be newer than the list.
    */
-  releaseAll(owner: string, held: readonly string[]): Promise<number>;
+  releaseAll(owner: string, held: readonly string[], spareSeconds?: number): Promise<number>;
   remove(job: ClaimedJob, owner: string): Promise<void>;
   /** The pause that the instance is in, for this node alone; undefined when it is in none. */
   takePause(instanceId: string, owner: string): Promise<Job | undefined>;

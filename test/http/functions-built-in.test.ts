@@ -430,4 +430,26 @@ describe("human-task", async () => {
     expect(await tasks({ act_sub: "ann" })).toEqual([]);
     expect((await app.get("/api/v1/people/functions/human-task/info")).status).toBe(404);
   });
+
+  test("is cut after 200, and says so", async () => {
+    await app.publish(
+      aWorkflow("crowd")
+        .in("crowded")
+        .state("wait", { type: "initial", subType: "human" })
+        .transition("act"),
+    );
+    const crowd = instancesOf(app, "crowd", "crowded");
+    const path = "/api/v1/crowded/functions/human-task";
+    const begin = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => crowd.begin({})));
+    await begin(200);
+    const whole = await app.get(path);
+    await begin(1);
+
+    const cut = await app.get(path);
+
+    expect([whole.body, cut.body].map((list) => (list as object[]).length)).toEqual([200, 200]);
+    expect(whole.headers).not.toHaveProperty("x-vnext-humantask-truncated");
+    expect(cut.headers["x-vnext-humantask-truncated"]).toBe("true");
+  });
 });

@@ -69,6 +69,32 @@ describe("a function of a domain", () => {
     expect(Object.values(answer.body as object)).toEqual([{ body: expected }]);
   });
 
+  test("shows its scripts the caller's headers without credentials", async () => {
+    await app.publish(
+      aFunction(
+        "headers-seen",
+        "return { Data: [context.Headers['authorization'], context.Headers['x-mine']] };",
+      ),
+    );
+
+    const answer = await app.get(`${path}/headers-seen`, {
+      authorization: "Bearer abcdef",
+      "x-mine": "m",
+    });
+
+    expect(answer.body).toEqual({ headersSeen: ["***", "m"] });
+  });
+
+  test("answers HEAD like GET, without the body", async () => {
+    await app.publish(aFunction("headed", "return { Data: 1 };", { verbs: ["GET"] }));
+    const get = await app.get(`${path}/headed`);
+
+    const head = await app.send("HEAD", `${path}/headed`);
+
+    expect(head).toMatchObject({ status: 200, text: "" });
+    expect(head.headers["etag"]).toBe(get.headers["etag"]);
+  });
+
   test("refuses a form that is ambiguous, and a content type it does not read", async () => {
     await app.publish(aFunction("strict-form", seen));
     const post = (body: string, type: string) =>

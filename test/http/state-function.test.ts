@@ -221,6 +221,48 @@ describe("the state function", () => {
     expect(await stateOf(id)).toMatchObject({ state: "gone", status: "C", transitions: [] });
   });
 
+  test("offers no transition whose key means another one", async () => {
+    await app.publish(
+      aWorkflow("shadowed")
+        .state("here")
+        .transition("cancel", { to: "over" })
+        .transition("note", { to: "over" })
+        .state("over", { type: "finish" })
+        .shared("note", { to: "$self" })
+        .shared("DROP", { to: "$self" })
+        .cancel("drop", { to: "over" }),
+    );
+    const shadowed = instancesOf(app, "shadowed");
+    const id = await shadowed.begin({});
+
+    expect(names(await stateOf(id, {}, shadowed.path))).toEqual([
+      "stateTransition note",
+      "cancel drop",
+    ]);
+  });
+
+  test("lists a subprocess that a task started among the children", async () => {
+    await app.publish(
+      aWorkflow("side-work").state("waits"),
+      aComponent("sys-tasks", "start-side-work", {
+        type: "14",
+        config: { domain: "core", flow: "side-work", sync: true },
+      }),
+      aWorkflow("main-work")
+        .state("here")
+        .transition("go", { onExecutionTasks: [taskWith("start-side-work", { type: "G" })] }),
+    );
+    const mains = instancesOf(app, "main-work");
+    const id = await mains.begin({});
+    await mains.send(id, "go");
+
+    expect(await stateOf(id, {}, mains.path)).toMatchObject({
+      state: "here",
+      status: "A",
+      correlations: [{ subFlowName: "side-work", subFlowType: "P" }],
+    });
+  });
+
   test("is the same by key, by POST, and in any letter case", async () => {
     const id = await loans.begin({ attributes: {}, key: "by-key" });
     const expected = (await app.get(at(id))).body;

@@ -179,6 +179,16 @@ test("what a node has in hand is not freed with the rest", async () => {
   expect(free[0]!.id).not.toBe(held!.id);
 });
 
+test("what a node has claimed a moment ago is not freed: it may be newer than the list of what it holds", async () => {
+  const { database, jobs, anInstanceWithJob } = await aStore();
+  await anInstanceWithJob({ owner: nodeA });
+
+  expect(await jobs.releaseAll(nodeA, [], 60)).toBe(0);
+  await database.query("update job set ready_at = ready_at - interval '61 seconds'");
+
+  expect(await jobs.releaseAll(nodeA, [], 60)).toBe(1);
+});
+
 test("a takeover does not wait for an instance that is being written", async () => {
   const { url, jobs, anInstanceWithJob } = await aStore();
   const instance = await anInstanceWithJob({ owner: nodeA });

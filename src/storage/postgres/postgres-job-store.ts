@@ -64,6 +64,7 @@ const releaseJobs = {
     with freed as (
       update job set ready_at = now()
       where owner = $1 and ready_at > now() and id <> all ($2::uuid[])
+        and ready_at <= now() + make_interval(secs => $3)
       returning 1)
     select count(*)::int as freed from freed`,
 };
@@ -162,8 +163,9 @@ export const createJobStore = ({
   async release({ id, attempts }, owner, delayMs) {
     await queries.query(releaseJob, [id, attempts, owner, delayMs / 1000]);
   },
-  async releaseAll(owner, held) {
-    const [row] = await queries.query<{ freed: number }>(releaseJobs, [owner, held]);
+  async releaseAll(owner, held, spareSeconds = 0) {
+    const values = [owner, held, leaseSeconds - spareSeconds];
+    const [row] = await queries.query<{ freed: number }>(releaseJobs, values);
     return row!.freed;
   },
   async remove({ id, attempts }, owner) {
