@@ -4,7 +4,7 @@ import { toPlain, type JsonValue } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
-import { errorsInMerge } from "../engine/transition/advance.ts";
+import { errorsInMerge } from "../engine/transition/merge-into-run.ts";
 import type { Program } from "../engine/transition/run.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import type { ScriptHost, ScriptRequest } from "../scripting/script-host.ts";

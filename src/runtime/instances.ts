@@ -10,7 +10,7 @@ import type {
 import { ackPoll } from "./ack-poll.ts";
 import type { JobStore } from "../storage/job-store.ts";
 import { changeInstance, type TransitionRequest } from "./change-instance.ts";
-import type { ExecutePorts } from "./execute-run.ts";
+import type { ExecutePorts } from "./execution.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { JobRunner } from "./job-runner.ts";
 import { retryInstance, type Retried, type RetryRequest } from "./retry-instance.ts";

@@ -17,7 +17,7 @@ import { StorageUnavailable } from "../engine/storage-unavailable.ts";
 import type { Tools } from "../engine/transition/run.ts";
 import type { JobToAdd } from "../storage/instance-store.ts";
 import type { Job, JobStore } from "../storage/job-store.ts";
-import type { HeldJobs, JobExecution } from "./execute-run.ts";
+import type { HeldJobs, JobExecution } from "./execution.ts";
 import type { FaultPoint } from "./fault-point.ts";
 import { later, type JobEnd, type Known } from "./run-job.ts";
 

@@ -14,7 +14,7 @@ import type { TaskHost } from "../tasks/task-host.ts";
 import type { TaskPorts } from "../tasks/task-type.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { tellingChanges, type InstanceChanges } from "./changes.ts";
-import type { ExecutePorts } from "./execute-run.ts";
+import type { ExecutePorts } from "./execution.ts";
 import { noFaultPoints, type FaultPoint } from "./fault-point.ts";
 import type { FunctionPorts } from "./function-ports.ts";
 import { createInFlight } from "./in-flight.ts";

@@ -1,9 +1,9 @@
 /** How the subflow that an instance waits for has ended, and what it hands over. */
 import type { JsonValue } from "../engine/exact-json.ts";
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
-import type { ChildEnded, Todo } from "../engine/transition/advance.ts";
+import type { ChildEnded, Todo } from "../engine/transition/happenings.ts";
 import type { ResponseValue } from "../scripting/contract.ts";
-import type { ExecutePorts, Execution } from "./execute-run.ts";
+import type { ExecutePorts, Execution } from "./execution.ts";
 import { scriptRequest } from "./script-request.ts";
 
 export async function outcomeOfChild(

@@ -1,6 +1,6 @@
 /** What a caller who waits is told: how the instance stands when everything has come to rest. */
 import type { Instance } from "../engine/instance.ts";
-import type { Executed, JobExecution } from "./execute-run.ts";
+import type { Executed, JobExecution } from "./execution.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
 
 /** A run that ended; what followed from it (a subflow, its parent) is waited for too. */

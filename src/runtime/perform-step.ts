@@ -2,10 +2,10 @@
 import { Problem } from "../engine/problem.ts";
 import { rolesAllow } from "../engine/role-gate.ts";
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
-import type { Happened, Todo } from "../engine/transition/advance.ts";
+import type { Happened, Todo } from "../engine/transition/happenings.ts";
 import { asksForPrevious } from "../engine/role-gate.ts";
 import type { LongPoll } from "../engine/definition/model.ts";
-import type { ExecutePorts, Execution } from "./execute-run.ts";
+import type { ExecutePorts, Execution } from "./execution.ts";
 import { outcomeOfChild } from "./outcome-of-child.ts";
 import { longPollAt, overridesOf } from "./overrides.ts";
 import { planChild } from "./plan-child.ts";

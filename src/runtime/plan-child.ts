@@ -7,7 +7,7 @@ import { Problem } from "../engine/problem.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import type { ChildPlan } from "../engine/transition/run.ts";
 import type { ResponseValue } from "../scripting/contract.ts";
-import type { ExecutePorts, Execution } from "./execute-run.ts";
+import type { ExecutePorts, Execution } from "./execution.ts";
 import { resolveReference } from "./load-program.ts";
 import { scriptRequest } from "./script-request.ts";
 

@@ -13,7 +13,7 @@ import type { Instance } from "../engine/instance.ts";
 import { JobType } from "../engine/job-name.ts";
 import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { problems } from "../engine/problems.ts";
-import { errorsInMerge } from "../engine/transition/advance.ts";
+import { errorsInMerge } from "../engine/transition/merge-into-run.ts";
 import { findAnywhere, findTransition, type QueuedRun } from "../engine/transition/checkpoint.ts";
 import { mergeData } from "../engine/merge-data.ts";
 import type { ChildPlan, HopKind } from "../engine/transition/run.ts";

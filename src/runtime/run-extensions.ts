@@ -14,7 +14,7 @@ import type { Instance } from "../engine/instance.ts";
 import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { StepFailed } from "../engine/task-failure.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import { mostTriggers } from "../tasks/trigger-call.ts";
 import type { Asker } from "./asker.ts";
 import type { Catalogue } from "./catalogue.ts";

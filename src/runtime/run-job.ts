@@ -16,19 +16,20 @@ import {
   type QueuedRequest,
   type QueuedRun,
 } from "../engine/transition/checkpoint.ts";
-import { endHere, withRetryData } from "../engine/transition/advance.ts";
+import { endHere } from "../engine/transition/settle-run.ts";
+import { withRetryData } from "../engine/transition/merge-into-run.ts";
 import { bareTransition } from "../engine/transition/bare-transition.ts";
 import { resumeWaiting } from "../engine/transition/resume-run.ts";
 import { noPayload, type Program, type Run } from "../engine/transition/run.ts";
 import type { Job, JobStore } from "../storage/job-store.ts";
+import { executeRun } from "./execute-run.ts";
 import {
-  executeRun,
   placeOf,
   type Executed,
   type ExecutePorts,
   type Execution,
   type JobExecution,
-} from "./execute-run.ts";
+} from "./execution.ts";
 import { loadProgram } from "./load-program.ts";
 import { withTimeoutOf } from "./overrides.ts";
 import { scriptRequest } from "./script-request.ts";

@@ -6,16 +6,16 @@ import { ComponentKind } from "../engine/component-kind.ts";
 import type { Component } from "../engine/component.ts";
 import type { TaskBinding } from "../engine/definition/model.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
-import { isJsonObject, type JsonObject } from "../engine/exact-json.ts";
+import { isJsonObject } from "../engine/exact-json.ts";
 import { isSecretName, masked } from "../engine/mask-secrets.ts";
 import { Problem } from "../engine/problem.ts";
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
-import type { Failed, TaskOutcome, Todo } from "../engine/transition/advance.ts";
+import type { Failed, TaskOutcome, Todo } from "../engine/transition/happenings.ts";
 import { retryDelay } from "../engine/transition/boundary.ts";
 import type { Run } from "../engine/transition/run.ts";
 import type { JournalEntry } from "../storage/task-journal.ts";
 import type { SeenByScript, TaskContext, TaskInvocation, TaskPart } from "../tasks/task-host.ts";
-import type { ExecutePorts, Execution } from "./execute-run.ts";
+import type { ExecutePorts, Execution } from "./execution.ts";
 import { resolveReference } from "./load-program.ts";
 import { scriptRequest } from "./script-request.ts";
 
@@ -157,8 +157,13 @@ async function begin(task: OneTask): Promise<Begun | TaskEnd> {
     request: (script: ScriptCode, seen?: Partial<SeenByScript>) =>
       scriptRequest(ports, { run: { ...run, ...seen }, signal, traceId }, script),
   };
-  const tries = run.failedAttempts[place.position] ?? 0;
-  const plain = { tries, last: undefined, sinceMs: 0, attempt: () => invoke(ports, invocation) };
+  const failedTries = run.failedAttempts[place.position] ?? 0;
+  const plain = {
+    tries: failedTries,
+    last: undefined,
+    sinceMs: 0,
+    attempt: () => invoke(ports, invocation),
+  };
   if (!ports.tasks.isEffectful(definition, binding.mapping)) return plain;
 
   const { id: jobId, attempts } = execution.job!;
@@ -276,7 +281,7 @@ function withoutSecrets(result: Result): Result {
   if (!isJsonObject(headers)) return result;
   const clean = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, isSecretName(name) ? masked : value]),
-  ) as JsonObject;
+  );
   return { outcome: { ...result.outcome, response: { ...response, headers: clean } } };
 }
 

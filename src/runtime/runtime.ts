@@ -14,7 +14,7 @@ import { createAnswerCache } from "./answer-cache.ts";
 import { createCatalogue, type Catalogue } from "./catalogue.ts";
 import { createInstanceChanges, type InstanceChanges } from "./changes.ts";
 import type { Viewer } from "./check-roles.ts";
-import type { ExecutePorts } from "./execute-run.ts";
+import type { ExecutePorts } from "./execution.ts";
 import type { FaultPoint } from "./fault-point.ts";
 import type { FunctionPorts } from "./function-ports.ts";
 import type { Instances } from "./instances.ts";

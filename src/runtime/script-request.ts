@@ -1,6 +1,6 @@
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import type { ScriptRequest } from "../scripting/script-host.ts";
-import type { Execution } from "./execute-run.ts";
+import type { Execution } from "./execution.ts";
 import { readRelatives, type RelativePorts } from "./read-relatives.ts";
 import { scriptContext } from "./script-context.ts";
 

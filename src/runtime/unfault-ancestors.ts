@@ -5,7 +5,7 @@
  */
 import type { Instance } from "../engine/instance.ts";
 import { nothingElse } from "../storage/instance-store.ts";
-import type { ExecutePorts } from "./execute-run.ts";
+import type { ExecutePorts } from "./execution.ts";
 
 type Ports = Pick<ExecutePorts, "store" | "tools">;
 
@@ -14,16 +14,21 @@ export async function unfaultAncestors(ports: Ports, child: Instance): Promise<v
   while (below.origin?.type === "S") {
     const { id: reference, domain, flow } = below.origin.parent;
     const parent = await ports.store.find({ domain, flow, reference });
-    if (parent?.status !== "F" || parent.openChild?.id !== below.id) return;
-    const isWritten = await ports.store.write({
-      ...nothingElse,
-      instance: unfaulted(parent, ports),
-      resolvesIncidents: "retried",
-      ownOutcome: parent.origin === undefined ? undefined : "none",
-    });
-    if (isWritten) below = parent;
+    if (parent?.openChild?.id !== below.id) return;
+    // Whoever died here may have come as far as this one, and not to those above.
+    const isDone = parent.status !== "F" || (await unfault(ports, parent));
+    if (isDone) below = parent;
   }
 }
+
+/** False when it was changed since it was read. */
+const unfault = (ports: Ports, instance: Instance): Promise<boolean> =>
+  ports.store.write({
+    ...nothingElse,
+    instance: unfaulted(instance, ports),
+    resolvesIncidents: "retried",
+    ownOutcome: instance.origin === undefined ? undefined : "none",
+  });
 
 export const unfaulted = (instance: Instance, { tools }: Pick<Ports, "tools">): Instance => ({
   ...instance,

@@ -5,7 +5,7 @@ import type { TaskFailure } from "../engine/task-failure.ts";
 import type { TransitionRecord } from "../engine/transition/run.ts";
 import { nothingElse, type EndsOthers } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
-import type { ExecutePorts } from "./execute-run.ts";
+import type { ExecutePorts } from "./execution.ts";
 import { tellParent } from "./write-run.ts";
 
 export interface Fault {

@@ -23,7 +23,7 @@ import {
   type ExecutePorts,
   type Execution,
   type JobExecution,
-} from "./execute-run.ts";
+} from "./execution.ts";
 import { scriptRequest } from "./script-request.ts";
 
 export async function writeCheckpoint(

@@ -1,6 +1,6 @@
 import type { TriggerType } from "../engine/definition/enumerations.ts";
 import type { TaskFailure } from "../engine/task-failure.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 
 export interface JournalKey {
   instanceId: string;

@@ -10,7 +10,7 @@ import { readScriptCode } from "../engine/definition/script-code.ts";
 import { isJsonObject, type JsonValue } from "../engine/exact-json.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import { StateStoreFailed, type StateEntry, type Written } from "../storage/state-store.ts";
 import { configOf } from "./run-mapped-task.ts";
 import {

@@ -12,7 +12,7 @@ import { variableName } from "../engine/definition/variable-name.ts";
 import { taskTypeCodes } from "../engine/enumeration-codes.ts";
 import type { JsonObject, JsonValue } from "../engine/exact-json.ts";
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import type { HandlerKind, ResponseValue, ScriptAnswer } from "../scripting/contract.ts";
 import type { ScriptArguments } from "../scripting/script-host.ts";
 import {

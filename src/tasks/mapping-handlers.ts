@@ -6,7 +6,7 @@ import type { ScriptCode } from "../engine/definition/script-code.ts";
 import { isJsonObject, type JsonValue } from "../engine/exact-json.ts";
 import { mergeData } from "../engine/merge-data.ts";
 import { StepFailed } from "../engine/task-failure.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import type { ResponseValue, ScriptAnswer, TaskDefinition } from "../scripting/contract.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
 import type { SeenByScript, TaskInvocation } from "./task-host.ts";

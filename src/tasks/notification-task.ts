@@ -8,7 +8,7 @@
 import { variableName } from "../engine/definition/variable-name.ts";
 import type { JsonObject } from "../engine/exact-json.ts";
 import { StepFailed } from "../engine/task-failure.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import { NotificationFailed, type Notification } from "../notifications/sender.ts";
 import { stateChannel } from "../notifications/state-message.ts";
 import type { MessageValue, ScriptAnswer } from "../scripting/contract.ts";

@@ -3,7 +3,7 @@
  * whole when its own time is over, or when no further item can change the outcome.
  */
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import { isJsonObject, type JsonValue } from "../engine/exact-json.ts";
 import { isDecidedBy, type FanOutItem, type FanOutPlan, type ItemEnd } from "./fan-out-plan.ts";
 import { untilAborted } from "./until-aborted.ts";

@@ -6,7 +6,7 @@
 import { variableName } from "../engine/definition/variable-name.ts";
 import { isJsonObject, type JsonObject } from "../engine/exact-json.ts";
 import type { TaskFailure } from "../engine/task-failure.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import { mappingHandlers, type MappingHandlers } from "./mapping-handlers.ts";
 import type { TaskInvocation } from "./task-host.ts";
 import type { MappedTaskType, TaskAnswer, TaskConfig, TaskPorts, TaskType } from "./task-type.ts";
@@ -75,7 +75,7 @@ function standardResponse(
     executionDurationMs: Math.round(elapsedMs),
     taskType: stamp,
     ...(body === undefined ? {} : { body }),
-  } as JsonObject;
+  };
 }
 
 const transientStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);

@@ -3,7 +3,7 @@
  * handler answers is the task's result.
  */
 import { variableName } from "../engine/definition/variable-name.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import { mappingHandlers } from "./mapping-handlers.ts";
 import type { TaskInvocation } from "./task-host.ts";
 import type { TaskPorts, TaskType } from "./task-type.ts";

@@ -6,7 +6,7 @@ import type { JsonValue } from "../engine/exact-json.ts";
 import type { Author, Instance } from "../engine/instance.ts";
 import type { ResponseValue } from "../scripting/contract.ts";
 import type { ScriptRequest } from "../scripting/script-host.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 
 export interface TaskInvocation {
   binding: Pick<TaskBinding, "mapping">;

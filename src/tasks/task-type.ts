@@ -9,7 +9,7 @@ import type { Component } from "../engine/component.ts";
 import type { Reference } from "../engine/definition/reference.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import type { JsonValue } from "../engine/exact-json.ts";
-import type { TaskOutcome } from "../engine/transition/advance.ts";
+import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import type { Notifications } from "../notifications/sender.ts";
 import type { DaprSidecar } from "../outgoing/dapr-sidecar.ts";
 import type { HttpClient } from "../outgoing/http-client.ts";

@@ -2,21 +2,23 @@
  * kill -9 while a failure is written down, while somebody waits before another attempt, and while a
  * retry goes on: one failure is one incident, attempts are counted on, and a retry happens once.
  */
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { FaultPointName } from "../../src/runtime/fault-point.ts";
 import { aWorkflow, defaultDomain, hook } from "../support/a-workflow.ts";
 import { createDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { aTask, taskRef } from "../support/run-task.ts";
+import { atEndOfFile } from "./at-end.ts";
 import { startNode, type NodeProcess } from "./node-process.ts";
 import { auditOf, rowsOf, unfinished } from "./promises.ts";
 import { publish } from "./publish.ts";
 import { startWorld } from "./world.ts";
 
+const atEnd = atEndOfFile();
 const { url: databaseUrl, drop } = await createDatabase();
-afterAll(drop);
-const world = await startWorld(afterAll);
-const start = () => startNode({ databaseUrl, env: world.env, atEnd: afterAll });
+atEnd(drop);
+const world = await startWorld(atEnd);
+const start = () => startNode({ databaseUrl, env: world.env, atEnd });
 let node: NodeProcess = await start();
 
 const opens = (key: string) => ({

@@ -3,25 +3,27 @@
  * again; what was not is done again, and whoever is reached recognises it by its key.
  */
 import { Client } from "pg";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { FaultPointName } from "../../src/runtime/fault-point.ts";
 import { createDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
+import { atEndOfFile } from "./at-end.ts";
 import { errandComponents, errands, otherOf } from "./errands.ts";
 import { startNode, type NodeProcess } from "./node-process.ts";
 import { auditOf, rowsOf, unfinished } from "./promises.ts";
 import { publish } from "./publish.ts";
 import { startWorld, type Call } from "./world.ts";
 
+const atEnd = atEndOfFile();
 const { url: databaseUrl, drop } = await createDatabase();
-afterAll(drop);
-const world = await startWorld(afterAll);
+atEnd(drop);
+const world = await startWorld(atEnd);
 const start = () =>
   startNode({
     databaseUrl,
     // Every run may stand still in a query of its own; and the machine may be busy.
     env: { ...world.env, Database__PoolSize: "24", Scripting__TimeoutMs: "15000" },
-    atEnd: afterAll,
+    atEnd,
   });
 let node: NodeProcess = await start();
 await publish(node.url, errandComponents(world.url));

@@ -3,7 +3,8 @@ import { normaliseWorkflow } from "../../src/engine/definition/normalise-workflo
 import type { Instance } from "../../src/engine/instance.ts";
 import { Problem } from "../../src/engine/problem.ts";
 import { admit, type Actor } from "../../src/engine/transition/admit.ts";
-import { advance, type Advance, type Happened } from "../../src/engine/transition/advance.ts";
+import { advance } from "../../src/engine/transition/advance.ts";
+import type { Advance, Happened } from "../../src/engine/transition/happenings.ts";
 import { beginRun, type RunRequest } from "../../src/engine/transition/begin-run.ts";
 import type { SubFlow } from "../../src/engine/definition/model.ts";
 import type { ChildPlan, Program, Run, Tools } from "../../src/engine/transition/run.ts";

@@ -2,122 +2,42 @@
  * Moves a run on until it needs something from the world, or has settled. Pure: `tools` hand in the
  * clock and the ids, everything else is data in, data out.
  */
-import { nextDataVersion } from "../data-version.ts";
-import type {
-  LongPoll,
-  State,
-  SubFlow,
-  TaskBinding,
-  TaskGroup,
-  Transition,
-} from "../definition/model.ts";
-import type { ScriptCode } from "../definition/script-code.ts";
-import type { VersionStrategy } from "../definition/enumerations.ts";
-import { isJsonObject, jsonEquals, type JsonValue } from "../exact-json.ts";
-import type { Instance, InstanceStatus, OpenChild } from "../instance.ts";
+import type { State, Transition } from "../definition/model.ts";
+import type { JsonValue } from "../exact-json.ts";
 import type { SchemaError } from "../json-schema.ts";
-import { mergeData } from "../merge-data.ts";
-import { findUnstorable, type Unstorable } from "../storable-json.ts";
+import { findUnstorable } from "../storable-json.ts";
 import type { TaskFailure } from "../task-failure.ts";
 import { resolveSpecial } from "./admit.ts";
 import { beginHop } from "./begin-run.ts";
-import { boundariesOf, decideBoundary, type BoundaryDecision } from "./boundary.ts";
-import { checkpointOf, findAnywhere } from "./checkpoint.ts";
+import { type BoundaryDecision, boundariesOf, decideBoundary } from "./boundary.ts";
+import { findAnywhere } from "./checkpoint.ts";
+import type { Advance, ChildEnded, Failed, Happened, Todo } from "./happenings.ts";
+import { groupsOf, leaves } from "./hooks.ts";
+import { merge, takeOutcomes, withChange } from "./merge-into-run.ts";
 import {
-  currentState,
-  isStatusNeutral,
-  parks,
-  stateOf,
-  type ChildOutcome,
   type ChildPlan,
   type Hook,
-  type HopKind,
-  type IncidentToOpen,
   type Phase,
-  type Program,
   type Run,
-  type TimerToArm,
   type Tools,
-  type TransitionRecord,
+  currentState,
+  isStatusNeutral,
+  stateOf,
 } from "./run.ts";
-
-/** What a run waits for. */
-export type Todo =
-  | { kind: "map"; transition: Transition }
-  | { kind: "tasks"; hook: Hook; group: number; bindings: readonly TaskBinding[] }
-  /** The state opens a subflow: plan the child. */
-  | { kind: "subflow"; subFlow: SubFlow }
-  /** Whether the poll of this caller ends here. */
-  | { kind: "longPoll"; longPoll: LongPoll }
-  /** How the subflow has ended. */
-  | { kind: "childOutcome"; child: OpenChild; mapping: ScriptCode | undefined }
-  /** Evaluated one after the other; the first that holds wins. */
-  | { kind: "rules"; candidates: readonly Transition[] }
-  | { kind: "timers"; transitions: readonly Transition[] };
-
-export interface TaskOutcome {
-  /** Variable name of the task: `get-user` is `getUser`. */
-  name: string;
-  /** What later scripts of the hop see. */
-  response: JsonValue | undefined;
-  /** What the output handler wants merged into the data. */
-  data: JsonValue | undefined;
-  /** The stage a script set; null clears it. */
-  stage?: string | null | undefined;
-  metaData?: Readonly<Record<string, JsonValue>> | undefined;
-  /** `Body`, when a script changed it itself. */
-  body?: JsonValue | undefined;
-  /** Further responses that a script filed, by name. */
-  responses?: Readonly<Record<string, JsonValue>> | undefined;
-  /** The task was carried out and its result is a failure; its output is merged all the same. */
-  failure?: TaskFailure | undefined;
-}
-
-export type Happened =
-  | { kind: "begun" }
-  | { kind: "mapped"; value: JsonValue | undefined }
-  | { kind: "tasksDone"; outcomes: readonly TaskOutcome[] }
-  | { kind: "chosen"; transition: Transition | undefined }
-  | { kind: "scheduled"; timers: readonly TimerToArm[] }
-  | { kind: "childPlanned"; child: ChildPlan }
-  /** `fallbackSeconds` when somebody else than the state itself says how long it waits. */
-  | { kind: "pollEnds"; ends: boolean; fallbackSeconds?: number }
-  | ChildEnded
-  | Failed;
-
-/** The subflow has ended; `data` is what its output mapping wants merged. */
-export type ChildEnded =
-  | { kind: "childEnded"; outcome: "completed"; data: JsonValue | undefined }
-  | { kind: "childEnded"; outcome: "canceled" }
-  | { kind: "childEnded"; outcome: "faulted"; failure: TaskFailure }
-  /** Nothing has ended after all. */
-  | { kind: "childEnded"; outcome: "running" };
-
-export interface Failed {
-  kind: "failed";
-  failure: TaskFailure;
-  /** The task that failed, whose own boundary is asked first. */
-  binding?: TaskBinding | undefined;
-  /** How often it was tried again before. */
-  retries?: number | undefined;
-  /** What the tasks of the group that ended have to say, in the order they are declared. */
-  outcomes?: readonly TaskOutcome[] | undefined;
-  /** Without any boundary the run goes on after the hook (`TaskExecution.UnhandledFailure`). */
-  isTolerated?: boolean | undefined;
-}
-
-export type Advance = { handled?: Handled } & (
-  | { kind: "waiting"; run: Run; todo: Todo }
-  | { kind: "settled"; run: Run }
-  /** The payload does not fit the master schema: nothing of this run may be written. */
-  | { kind: "refused"; errors: readonly SchemaError[] }
-);
-
-/** A failure that changed the course of the run without ending it; for the log. */
-export interface Handled {
-  failure: TaskFailure;
-  decision: BoundaryDecision | undefined;
-}
+import {
+  closeRecord,
+  fault,
+  finish,
+  leaveChild,
+  pipelineFailure,
+  resolveIncidents,
+  rest,
+  restingStatus,
+  settled,
+  touched,
+  withIncident,
+  withoutChild,
+} from "./settle-run.ts";
 
 export const longestChain = 50;
 
@@ -164,8 +84,6 @@ export function advance(run: Run, happened: Happened, tools: Tools): Advance {
   }
 }
 
-const settled = (run: Run): Advance => ({ kind: "settled", run });
-
 // --- the payload -----------------------------------------------------------------------------
 
 /** The request's own payload was looked at when it arrived; what a script made of it was not. */
@@ -211,50 +129,7 @@ function union(a: readonly string[], b: readonly string[]): readonly string[] {
   return added.length === 0 ? a : [...a, ...added];
 }
 
-/** What the master schema has against a payload, known before anything runs. */
-export function errorsInMerge(
-  { checkData }: Program,
-  { data }: Instance,
-  delta: JsonValue | undefined,
-): readonly SchemaError[] {
-  if (checkData === undefined || delta === undefined) return [];
-  const merged = data === undefined ? delta : mergeData(data, delta);
-  return merged === data ? [] : checkData(merged);
-}
-
-type Merged = { run: Run; changed: boolean } | { errors: readonly SchemaError[] };
-
-/** Identical content writes nothing: no version, no etag. */
-function merge(run: Run, delta: JsonValue, strategy: VersionStrategy, tools: Tools): Merged {
-  const { instance, program } = run;
-  const data = instance.data === undefined ? delta : mergeData(instance.data, delta);
-  if (data === instance.data) return { run, changed: false };
-  const errors = program.checkData?.(data) ?? [];
-  if (errors.length > 0) return { errors };
-  const dataVersion = nextDataVersion(instance.dataVersion, strategy);
-  const entityEtag = tools.ulid();
-  return {
-    run: { ...run, instance: { ...instance, data, dataVersion, entityEtag } },
-    changed: true,
-  };
-}
-
 // --- hooks -----------------------------------------------------------------------------------
-
-function groupsOf(run: Run, hook: Hook): readonly TaskGroup[] {
-  switch (hook) {
-    case "onExecute":
-      return run.hop.transition.onExecutionTasks;
-    case "onExit":
-      // A start has left nothing; updateData leaves and enters nothing.
-      return leaves(run.hop.kind) ? currentState(run).onExits : [];
-    case "onEntry":
-      return enters(run.hop.kind) ? currentState(run).onEntries : [];
-  }
-}
-
-const leaves = (kind: HopKind) => kind !== "start" && kind !== "updateData";
-const enters = (kind: HopKind) => kind !== "updateData" && kind !== "resume";
 
 function runHook(run: Run, tools: Tools): Advance {
   let current = run;
@@ -311,133 +186,6 @@ function changeState(run: Run, tools: Tools): Run {
   const left = leaveChild(run);
   return { ...left, instance: { ...left.instance, current: state, effective: state } };
 }
-
-/** The subflow of a state that is left has nobody who waits for it. */
-function leaveChild(run: Run): Run {
-  const { instance, pending } = run;
-  const { openChild: child } = instance;
-  if (child === undefined) return run;
-  return {
-    ...run,
-    instance: { ...instance, openChild: undefined, effective: instance.current },
-    pending: {
-      ...pending,
-      endedChildren: [...pending.endedChildren, { id: child.id, outcome: "canceled" }],
-      leftChildren: [...pending.leftChildren, child],
-    },
-  };
-}
-
-/** `binding` is the task whose output was refused; none when several contradict each other. */
-type Taken = Run | { failure: TaskFailure; binding?: TaskBinding | undefined };
-
-/** Outputs are merged in the order the tasks are declared, whichever ended first. */
-function takeOutcomes(run: Run, outcomes: readonly TaskOutcome[], tools: Tools): Taken {
-  const failure = conflictIn(outcomes);
-  if (failure !== undefined) return { failure };
-  let next: Run = { ...run, group: run.group + 1, failedAttempts: {} };
-  for (const [i, outcome] of outcomes.entries()) {
-    const { name, response, data, stage, metaData, body, responses } = outcome;
-    if (stage !== undefined) {
-      next = { ...next, instance: { ...next.instance, stage: stage ?? undefined } };
-    }
-    if (metaData !== undefined) next = { ...next, metaData: { ...next.metaData, ...metaData } };
-    if (body !== undefined) next = { ...next, body: joinBody(next.body, body) };
-    if (responses !== undefined) {
-      next = { ...next, taskResponses: { ...next.taskResponses, ...responses } };
-    }
-    if (response !== undefined) {
-      const taskResponses = { ...next.taskResponses, [name]: response };
-      next = { ...next, body: joinBody(next.body, response), taskResponses };
-    }
-    if (data === undefined) continue;
-    const found = findUnstorable(data);
-    const binding = groupsOf(run, run.phase as Hook)[run.group]?.tasks[i];
-    const task = binding?.task.key ?? name;
-    if (found !== undefined) return { failure: outputUnstorable(task, found), binding };
-    const merged = merge(next, data, "patch", tools);
-    if ("errors" in merged) return { failure: outputRefused(task, merged.errors), binding };
-    if (merged.changed) next = withChange(merged.run, data);
-  }
-  return next;
-}
-
-/** Tasks that ran side by side must not have said different things about one thing. */
-export function conflictIn(outcomes: readonly TaskOutcome[]): TaskFailure | undefined {
-  if (outcomes.length < 2) return undefined;
-  const stages = new Set(outcomes.flatMap(({ stage }) => (stage === undefined ? [] : [stage])));
-  if (stages.size > 1) {
-    return conflict("Parallel tasks produced conflicting instance Stage mutations.");
-  }
-  const metaDataKey = conflictingKey(outcomes.map(({ metaData = {} }) => metaData));
-  if (metaDataKey !== undefined) {
-    return conflict(`Parallel tasks produced conflicting metadata for key '${metaDataKey}'.`);
-  }
-  const outputKey = conflictingKey(
-    outcomes.map(({ name, response, responses }) => ({
-      ...responses,
-      ...(response === undefined ? {} : { [name]: response }),
-    })),
-  );
-  return outputKey === undefined
-    ? undefined
-    : conflict(`Parallel tasks produced conflicting output for key '${outputKey}'.`);
-}
-
-const conflict = (message: string): TaskFailure => ({
-  code: "Task:400010",
-  layer: "Task",
-  message,
-  retryable: false,
-});
-
-function conflictingKey(written: readonly Readonly<Record<string, JsonValue>>[]) {
-  const seen = new Map<string, JsonValue>();
-  for (const [key, value] of written.flatMap((values) => Object.entries(values))) {
-    const before = seen.get(key);
-    if (before !== undefined && !jsonEquals(before, value)) return key;
-    seen.set(key, value);
-  }
-  return undefined;
-}
-
-/** Only objects can be joined; a text or a list is found under the task's name alone. */
-export function joinBody(body: JsonValue | undefined, response: JsonValue): JsonValue | undefined {
-  if (!isJsonObject(response)) return body;
-  return body === undefined ? response : mergeData(body, response);
-}
-
-function withChange(run: Run, delta: JsonValue): Run {
-  const { instance, pending, record, changes } = run;
-  const change = {
-    recordSeq: record.seq,
-    index: changes,
-    version: instance.dataVersion!,
-    entityEtag: instance.entityEtag,
-    delta,
-  };
-  return {
-    ...run,
-    changes: changes + 1,
-    pending: { ...pending, dataChanges: [...pending.dataChanges, change] },
-  };
-}
-
-const outputUnstorable = (task: string, { path, reason }: Unstorable): TaskFailure => ({
-  code: "Task:400008",
-  layer: "Task",
-  task,
-  message: `The output of task '${task}' cannot be stored${path === "" ? "" : ` at '${path}'`}: ${reason}`,
-  retryable: false,
-});
-
-const outputRefused = (task: string, errors: readonly SchemaError[]): TaskFailure => ({
-  code: "App:900002",
-  layer: "Task",
-  task,
-  message: `The output of task '${task}' does not fit the workflow's schema: ${errors.map((e) => `${e.path} ${e.message}`).join("; ")}`,
-  retryable: false,
-});
 
 // --- after the hooks -------------------------------------------------------------------------
 
@@ -522,86 +270,6 @@ function armTimers(run: Run, tools: Tools): Advance {
 const hasTimers = ({ hop, pending }: Run) =>
   hop.kind === "updateData" || (hop.kind === "resume" && pending.endedChildren.length > 0);
 
-function rest(run: Run, timers: readonly TimerToArm[], tools: Tools): Advance {
-  const closed = closeRecord(run, tools);
-  const status = isStatusNeutral(run) ? run.instance.status : restingStatus(run);
-  return settled({
-    ...closed,
-    phase: "settled",
-    instance: touched({ ...closed, instance: { ...closed.instance, status } }, tools),
-    pending: { ...closed.pending, timers: [...closed.pending.timers, ...timers] },
-  });
-}
-
-/** Active when somebody can move it on; Busy with an open subflow, or where only rules could leave. */
-const restingStatus = (run: Run): InstanceStatus =>
-  run.instance.openChild !== undefined || parks(currentState(run)) ? "B" : "A";
-
-/** What the caller of a retry sends along is merged before the failed work begins again. */
-export function withRetryData(run: Run, attributes: JsonValue, tools: Tools): Run {
-  if (run.phase === "mapping") {
-    const before = run.payload.attributes;
-    const joined = before === undefined ? attributes : mergeData(before, attributes);
-    return { ...run, payload: { ...run.payload, attributes: joined } };
-  }
-  const merged = merge(run, attributes, run.hop.transition.versionStrategy, tools);
-  // It was checked when it arrived; what has changed since then decides.
-  if ("errors" in merged) return run;
-  const next = merged.changed ? withChange(merged.run, attributes) : run;
-  return { ...next, body: joinBody(next.body, attributes) };
-}
-
-/** Ends an instance without leaving or entering anything: what its run was meant to do is not done. */
-export const endHere = (run: Run, tools: Tools): Run => finish(resolveIncidents(run), tools);
-
-function finish(run: Run, tools: Tools): Run {
-  const closed = closeRecord(leaveChild(run), tools);
-  const instance = touched(closed, tools);
-  return {
-    ...closed,
-    phase: "settled",
-    instance: { ...instance, status: "C", completedAt: tools.now() },
-  };
-}
-
-/** The effective state and the stage are snapshotted together with `toState`. */
-function closeRecord(run: Run, tools: Tools): Run {
-  if (run.hop.kind === "resume") return run;
-  const { instance, record, pending } = run;
-  const closed: TransitionRecord = {
-    ...record,
-    toState: instance.current.key,
-    effective: instance.effective,
-    stage: instance.stage,
-    finishedAt: tools.now(),
-  };
-  const next = {
-    ...run,
-    record: closed,
-    pending: { ...pending, records: [...pending.records, closed] },
-  };
-  return run.hop.viaBoundary ? resolveIncidents(next) : next;
-}
-
-/** All of them, those of this run included. */
-function resolveIncidents(run: Run): Run {
-  const { instance, pending } = run;
-  if (!instance.hasActiveIncident) return run;
-  return {
-    ...run,
-    instance: { ...instance, hasActiveIncident: false },
-    pending: {
-      ...pending,
-      incidents: pending.incidents.map((it) => ({
-        ...it,
-        isResolved: true,
-        checkpoint: undefined,
-      })),
-      resolvesIncidents: true,
-    },
-  };
-}
-
 // --- subflows and polls ----------------------------------------------------------------------
 
 /** The parent waits for a subflow; beside a subprocess it goes on. */
@@ -660,16 +328,6 @@ function closeChild(run: Run, ended: ChildEnded, tools: Tools): Advance {
 function goOn(run: Run, tools: Tools): Advance {
   const next = resolveIncidents({ ...run, instance: { ...run.instance, status: "B" } });
   return chooseAutomatic(next, tools);
-}
-
-function withoutChild(run: Run, outcome: ChildOutcome): Run {
-  const { instance, pending } = run;
-  const { id } = instance.openChild!;
-  return {
-    ...run,
-    instance: { ...instance, openChild: undefined, effective: instance.current },
-    pending: { ...pending, endedChildren: [...pending.endedChildren, { id, outcome }] },
-  };
 }
 
 /**
@@ -772,76 +430,3 @@ function takeBoundary(
   );
   return { ...advance(next, { kind: "begun" }, tools), handled: { failure, decision } };
 }
-
-function withIncident(
-  run: Run,
-  failure: TaskFailure,
-  decision: BoundaryDecision | undefined,
-  retryCount: number,
-): Run {
-  const { instance, pending } = run;
-  const incident: IncidentToOpen = {
-    state: instance.current.key,
-    transition: run.hop.transition.key,
-    failure,
-    boundary:
-      decision === undefined ? undefined : { action: decision.rule.action, level: decision.level },
-    retryCount,
-    isResolved: false,
-    checkpoint: checkpointOf(run),
-  };
-  return {
-    ...run,
-    instance: {
-      ...instance,
-      hasActiveIncident: true,
-      incidentCount: instance.incidentCount + 1,
-    },
-    pending: { ...pending, incidents: [...pending.incidents, incident] },
-  };
-}
-
-/** The record stays open: a retry goes on with it. */
-function fault(
-  run: Run,
-  failure: TaskFailure,
-  tools: Tools,
-  decision?: BoundaryDecision,
-  retries = 0,
-): Run {
-  const noted = withIncident(unplanned(run), failure, decision, retries);
-  const open = run.record.finishedAt === undefined;
-  const records = open ? [...run.pending.records, run.record] : run.pending.records;
-  return {
-    ...noted,
-    phase: "settled",
-    instance: { ...touched(noted, tools), status: "F" },
-    pending: { ...noted.pending, records, timers: [] },
-  };
-}
-
-/** A subflow that was only planned did not happen: a retry plans it anew. */
-function unplanned(run: Run): Run {
-  const { instance, pending } = run;
-  const children = pending.children.filter(({ id }) => id !== instance.openChild?.id);
-  if (children.length === pending.children.length) return run;
-  return {
-    ...run,
-    phase: "subflow",
-    instance: { ...instance, openChild: undefined },
-    pending: { ...pending, children },
-  };
-}
-
-const pipelineFailure = (code: string, message: string): TaskFailure => ({
-  code,
-  layer: "Pipeline",
-  message,
-  retryable: false,
-});
-
-const touched = (run: Run, tools: Tools) => ({
-  ...run.instance,
-  modifiedAt: tools.now(),
-  modifiedBy: run.author,
-});

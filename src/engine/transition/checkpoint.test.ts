@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { aRun, aStart, countingTools, programOf } from "../../../test/support/a-run.ts";
 import { aWorkflow, hook } from "../../../test/support/a-workflow.ts";
 import { ExactNumber, parseJson, stringifyJson, type JsonObject } from "../exact-json.ts";
-import { advance, type Advance, type Happened } from "./advance.ts";
+import { advance } from "./advance.ts";
+import type { Advance, Happened } from "./happenings.ts";
 import { checkpointOf, findTransition, requestOf, resumeRun } from "./checkpoint.ts";
 import { noPayload, nothingPending, type HopKind, type Run } from "./run.ts";
 

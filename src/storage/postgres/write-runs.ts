@@ -211,10 +211,10 @@ const statements = {
  * A child's write changes its parent's row after its own; two such batches may wait for each other.
  * The server ends one of them, which has written nothing then.
  */
-async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
+async function withoutDeadlock<T>(attemptIt: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await work();
+      return await attemptIt();
     } catch (error) {
       if (attempt === mostAttempts || !isDeadlock(error)) throw error;
     }
