@@ -23,6 +23,7 @@ const written: string[] = [];
 const app = await startRuntimeForFile({
   log: createLog({ level: "trace", destination: { write: (line) => written.push(line) } }),
   settings: {
+    "Scripting.TimeoutMs": 1000,
     "Scripting.Environment": ["TEST_SCRIPT_Rates__Base", "TEST_SCRIPT_ABSENT"],
     "Scripting.Secrets": ["vault/payments/api-key=TEST_SCRIPT_SECRET"],
   },

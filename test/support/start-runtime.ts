@@ -81,6 +81,8 @@ async function start(options: StartOptions): Promise<TestRuntime> {
       "Server.InitPort": 0,
       "Runtime.Samples": "off",
       "Log.Level": "silent",
+      // A busy machine is no reason for a script to fail.
+      "Scripting.TimeoutMs": 10_000,
       ...options.settings,
     },
     read: noFile,
