@@ -170,7 +170,7 @@ async function attempt(
     // A task that ignores the signal may go on; nothing that follows from it is written. A write
     // that was under way may still succeed.
     executing.then(
-      (late) => late.kind === "becameJob" && ports.held.letGo(late.execution.job.id),
+      (late) => letGo(ports, late),
       () => {},
     );
   } catch (error) {
@@ -184,6 +184,12 @@ async function attempt(
   }
   if (stopping.aborted) return { kind: "stopped" };
   return fail(ports, job, instance, timedOut(ports), execution?.run);
+}
+
+/** What came of a run that nobody waits for any more is for whoever claims it. */
+function letGo({ held }: RunJobPorts, late: Executed): void {
+  if (late.kind === "becameJob") held.letGo(late.execution.job.id);
+  if (late.kind === "done") for (const { id } of late.followUps) held.letGo(id);
 }
 
 /** What has no way to be cancelled ends where it is. */
