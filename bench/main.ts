@@ -13,6 +13,7 @@ import { live } from "./live.ts";
 import { packages } from "./packages.ts";
 import { reads } from "./reads.ts";
 import { scripts } from "./scripts.ts";
+import { state } from "./state.ts";
 import { publishWorkload, startSubject, type Subject } from "./subject.ts";
 import { syncTransitions } from "./sync-transitions.ts";
 import { tasks } from "./tasks.ts";
@@ -21,6 +22,7 @@ const parts: Record<string, (subject: Subject) => Promise<void>> = {
   sync: syncTransitions,
   async: asyncLatency,
   reads,
+  state,
   scripts,
   tasks,
   hostile,

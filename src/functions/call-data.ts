@@ -11,7 +11,8 @@ import { deepest, loadLevels, refuseQuery } from "./levels.ts";
 export async function callData(ports: FunctionPorts, call: InstanceCall): Promise<FunctionAnswer> {
   const { polled, asker, isKnown } = call;
   const { instances } = ports;
-  await instances.refuseQuery(polled, asker.viewer);
+  const levels = await loadLevels(ports, polled);
+  await refuseQuery(ports, levels, asker.viewer);
   // `+` in a query is a space, and no version has one.
   const version = parameter(asker, "version")?.replaceAll(" ", "+");
   const isPinned = version !== undefined && version.toLowerCase() !== "latest";
@@ -25,7 +26,6 @@ export async function callData(ports: FunctionPorts, call: InstanceCall): Promis
   const entityEtag = `"${shown.entityEtag}"`;
   return unlessKnown({ eTag, entityEtag }, isKnown, async () => {
     const data = sight.of(shown.data);
-    const levels = await loadLevels(ports, polled);
     const extensions = await instances.extensions(
       deepest(levels).instance,
       listed(asker, "extensions"),

@@ -2,6 +2,7 @@
 import type { Descendant, FunctionPorts } from "../runtime/function-ports.ts";
 import { answerWith, type FunctionAnswer } from "./function-answer.ts";
 import type { InstanceCall } from "./instance-call.ts";
+import { loadLevels, refuseQuery } from "./levels.ts";
 
 interface TreeNode {
   readonly id: string;
@@ -9,10 +10,10 @@ interface TreeNode {
 }
 
 export async function callHierarchy(
-  { instances, store }: FunctionPorts,
+  ports: FunctionPorts,
   { polled, asker }: InstanceCall,
 ): Promise<FunctionAnswer> {
-  await instances.refuseQuery(polled, asker.viewer);
+  await refuseQuery(ports, await loadLevels(ports, polled), asker.viewer);
   const { id, key, flow, domain, flowVersion, current, status, completedAt } = polled;
   const root = {
     id,
@@ -28,7 +29,7 @@ export async function callHierarchy(
   };
   const nodes = new Map<string, TreeNode>([[id, root]]);
   // Parents come before their children.
-  for (const descendant of await store.descendants(id)) {
+  for (const descendant of await ports.store.descendants(id)) {
     const node = nodeOf(descendant);
     nodes.set(node.id, node);
     nodes.get(descendant.parentId)?.children.push(node);

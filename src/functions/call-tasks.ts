@@ -4,24 +4,25 @@ import type { FunctionPorts, ListedTask } from "../runtime/function-ports.ts";
 import { stableId } from "../tasks/stable-id.ts";
 import { answerWith, type FunctionAnswer } from "./function-answer.ts";
 import { parameter, type InstanceCall } from "./instance-call.ts";
+import { loadLevels, refuseQuery } from "./levels.ts";
 
 export async function callTasks(
-  { instances, journal }: FunctionPorts,
+  ports: FunctionPorts,
   { polled, asker }: InstanceCall,
 ): Promise<FunctionAnswer> {
-  await instances.refuseQuery(polled, asker.viewer);
-  const tasks = await journal.list(polled.id);
+  await refuseQuery(ports, await loadLevels(ports, polled), asker.viewer);
+  const tasks = await ports.journal.list(polled.id);
   return answerWith({ items: tasks.map(taskItem) });
 }
 
 export async function callActions(
-  { instances, journal }: FunctionPorts,
+  ports: FunctionPorts,
   { polled, asker }: InstanceCall,
 ): Promise<FunctionAnswer> {
-  await instances.refuseQuery(polled, asker.viewer);
+  await refuseQuery(ports, await loadLevels(ports, polled), asker.viewer);
   const taskId = parameter(asker, "taskid");
   if (taskId === undefined) throw problems.taskIdMissing({});
-  const tasks = await journal.list(polled.id);
+  const tasks = await ports.journal.list(polled.id);
   const task = tasks.find((it) => idOf(it) === taskId.toLowerCase());
   if (task === undefined) throw problems.taskNotFound({ instance: polled.id, taskId });
   return answerWith({ taskId: idOf(task), taskKey: task.taskKey, items: [actionItem(task)] });

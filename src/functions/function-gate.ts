@@ -13,6 +13,7 @@ import { problems } from "../engine/problems.ts";
 import { explainRoles, type Explanation } from "../engine/role-gate.ts";
 import { roleCaller, type RolePorts, type Viewer } from "../runtime/check-roles.ts";
 import type { FunctionPorts } from "../runtime/function-ports.ts";
+import { asIfSent } from "./as-if-sent.ts";
 
 /** Where a function is called: in a domain, or on an instance. */
 export type FunctionPlace =
@@ -63,11 +64,12 @@ export async function gatesOfFunction(
   { instance }: FunctionPlace,
   viewer: Viewer,
 ): Promise<FunctionGates> {
-  const { roles, author, request } = viewer;
+  const calling = asIfSent(viewer, { route: { function: definition.key } });
+  const { roles, author, request } = calling;
   const caller =
     instance === undefined
       ? { roles, author, request, instance: undefined }
-      : await roleCaller(ports, definition.roles, instance, viewer);
+      : await roleCaller(ports, definition.roles, instance, calling);
   return {
     scopeRefusal: scopeRefusal(definition, isDeclared, instance !== undefined),
     roles: explainRoles(definition.roles, caller),

@@ -8,6 +8,7 @@ import {
   type RolePorts,
   type Viewer,
 } from "../runtime/check-roles.ts";
+import { asIfSent } from "./as-if-sent.ts";
 import { asOverridden, type Level, type Levels } from "./levels.ts";
 
 export interface AllowedOffer extends PlacedOffer {
@@ -40,24 +41,16 @@ export const gatesOf = (
   return explainTransition(roles, asked, level.instance, sending(viewer, level, transition.key));
 };
 
-/** The viewer as if they sent the transition: grants may look at where a request goes. */
+/** At the address of the request, when that is this instance's; a subflow is sent to by its id. */
 function sending(viewer: Viewer, { instance }: Level, transitionKey: string): Viewer {
-  const { request } = viewer;
-  if (request === undefined) return viewer;
-  const { domain, flow: workflow, id } = instance;
-  return {
-    ...viewer,
-    request: {
-      get headers() {
-        return request.headers;
-      },
-      get query() {
-        return request.query;
-      },
-      route: { ...request.route, domain, workflow, instance: id, transitionKey },
-      transitionKey,
-    },
-  };
+  const { domain, flow: workflow, id, key } = instance;
+  const route = viewer.request?.route;
+  const isNamed =
+    key !== undefined && route?.["instance"] === key && route["workflow"] === workflow;
+  return asIfSent(viewer, {
+    route: { domain, workflow, instance: isNamed ? key : id, transitionKey },
+    transitionKey,
+  });
 }
 
 /** Who made the last manual transition is asked once, however many grants want to know. */

@@ -1,6 +1,8 @@
-import { isComponentKind } from "../engine/component-kind.ts";
 import type { Instance } from "../engine/instance.ts";
 import { problems } from "../engine/problems.ts";
+import { findInstance, type InstancePlace } from "../functions/instance-call.ts";
+import { loadLevels, refuseQuery } from "../functions/levels.ts";
+import type { Viewer } from "../runtime/check-roles.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Incident } from "../runtime/instances.ts";
 import type { HttpServer } from "./create-server.ts";
@@ -61,16 +63,12 @@ export function addIncidentRoutes(app: HttpServer, runtime: () => Runtime): void
   app.addSchema(IncidentDetail);
   app.addSchema(RetryInstanceOutput);
 
-  const find = async ({
-    domain,
-    workflow,
-    instance: reference,
-  }: Record<"domain" | "workflow" | "instance", string>): Promise<Instance> => {
-    const { instances, refuseUnknownWorkflow } = runtime();
-    const found = await instances.find({ domain, flow: workflow, reference });
-    if (found !== undefined) return found;
-    if (!isComponentKind(workflow)) await refuseUnknownWorkflow(domain, workflow);
-    throw problems.instanceNotFound({ domain, workflow, instance: reference });
+  /** Behind the same gate as the state function. */
+  const findReadable = async (place: InstancePlace, viewer: Viewer): Promise<Instance> => {
+    const ports = runtime().functionPorts;
+    const instance = await findInstance(ports, place);
+    await refuseQuery(ports, await loadLevels(ports, instance), viewer);
+    return instance;
   };
 
   app.get(
@@ -91,8 +89,7 @@ export function addIncidentRoutes(app: HttpServer, runtime: () => Runtime): void
     },
     async (request) => {
       const { instances } = runtime();
-      const instance = await find(request.params);
-      await instances.refuseQuery(instance, viewerOf(request));
+      const instance = await findReadable(request.params, viewerOf(request));
       const { page = 1 } = request.query;
       // Larger pages than the largest are the largest, as clients of the public system expect.
       const pageSize = Math.min(request.query.pageSize ?? 20, largestPage);
@@ -120,8 +117,7 @@ export function addIncidentRoutes(app: HttpServer, runtime: () => Runtime): void
     },
     async (request) => {
       const { instances } = runtime();
-      const instance = await find(request.params);
-      await instances.refuseQuery(instance, viewerOf(request));
+      const instance = await findReadable(request.params, viewerOf(request));
       const incident = await instances.incidents.active(instance.id);
       if (incident === undefined) throw problems.noOpenIncident({ instance: instance.id });
       return toDetail(incident);
