@@ -9,6 +9,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startEmbeddedPostgres } from "../src/storage/embedded/embedded-postgres.ts";
 import { aWorkflow } from "./support/a-workflow.ts";
+import { eventually } from "./support/eventually.ts";
 import { startPostgresProxy, type PostgresProxy } from "./support/postgres-proxy.ts";
 import { startRuntimeForFile, type TestRuntime } from "./support/start-runtime.ts";
 
@@ -37,6 +38,8 @@ beforeAll(async () => {
       .state("s1")
       .transition("approve", { to: "s0" }),
   );
+  // A node that has just come asks once whether anybody waits for changes.
+  await eventually(() => expect(proxy.counts.get("announce-changes")).toBe(1));
 });
 
 /** About 1 KB, different each time. */
