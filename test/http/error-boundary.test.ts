@@ -434,13 +434,37 @@ test("a failure that is only logged is in the log, with its instance", async () 
   expect(JSON.stringify(lines)).toContain("a trifle");
 });
 
-test("onTimeout is kept and never executed", async () => {
-  const own = { errorBoundary: { onError: [], onTimeout: out() } };
-  await app.publish(
-    flowWith("on-timeout", { ...taskWith("script", output("throw new Error('x');")), ...own }),
-  );
-  const flow = instancesOf(app, "on-timeout");
-  const id = await flow.begin({});
+describe("onTimeout", () => {
+  const own = {
+    errorBoundary: { onError: [{ action: "ignore" }], onTimeout: out() },
+  };
 
-  expect(await flow.send(id, "go")).toMatchObject({ body: { status: "F" } });
+  test("decides about a task that took too long, before the other rules", async () => {
+    const silent = await aWebServer(() => {});
+    const config = { url: silent.url, method: "GET", timeoutSeconds: 1 };
+    await app.publish(
+      aComponent("sys-tasks", "silent", { type: "6", config }),
+      flowWith("on-timeout", { ...taskWith("silent", global), ...own }),
+    );
+    const flow = instancesOf(app, "on-timeout");
+    const id = await flow.begin({});
+
+    await flow.send(id, "go");
+
+    expect((await flow.read(id)).metadata).toMatchObject({
+      currentState: "compensated",
+      status: "A",
+    });
+  });
+
+  test("has no say in any other failure", async () => {
+    const broken = taskWith("script", output("throw new Error('x');"));
+    await app.publish(flowWith("no-timeout", { ...broken, ...own }));
+    const flow = instancesOf(app, "no-timeout");
+    const id = await flow.begin({});
+
+    await flow.send(id, "go");
+
+    expect((await flow.read(id)).metadata).toMatchObject({ currentState: "done", status: "A" });
+  });
 });

@@ -19,8 +19,27 @@ export function checkErrorBoundary(
     const rule = asObject(item);
     if (rule !== undefined) checkRule(report, at(path, "onError", i), rule, transitions);
   }
-  if (isPresent(boundary["onTimeout"])) {
-    report.warning(at(path, "onTimeout"), "'onTimeout' is kept and never executed; use 'onError'.");
+  const onTimeout = asObject(boundary["onTimeout"]);
+  if (onTimeout !== undefined)
+    checkOnTimeout(report, at(path, "onTimeout"), onTimeout, transitions);
+}
+
+/** The public system never executes it, so packages may have anything there: doubts are warnings. */
+function checkOnTimeout(
+  report: Report,
+  path: string,
+  policy: JsonObject,
+  transitions: KnownTransitions,
+): void {
+  const transition = asText(policy["transition"]) ?? "";
+  if (transition !== "" && transitions !== undefined && !transitions.has(transition)) {
+    report.warning(
+      at(path, "transition"),
+      `The workflow has no transition ${show(transition)}; a timeout faults the instance instead.`,
+    );
+  }
+  if (errorAction.read(policy["action"]) === undefined) {
+    report.warning(at(path, "action"), "'action' is missing or unknown; a timeout aborts.");
   }
 }
 

@@ -834,10 +834,16 @@ const warnings: readonly Row[] = [
     "plain text",
   ],
   [
-    "onTimeout is not executed",
-    { "attributes.errorBoundary.onTimeout": { action: 0 } },
-    "attributes.errorBoundary.onTimeout",
-    "never executed",
+    "onTimeout names a transition that is not there",
+    { "attributes.errorBoundary.onTimeout": { action: 0, transition: "nowhere" } },
+    "attributes.errorBoundary.onTimeout.transition",
+    "faults the instance",
+  ],
+  [
+    "onTimeout says nothing",
+    { "attributes.errorBoundary.onTimeout": {} },
+    "attributes.errorBoundary.onTimeout.action",
+    "a timeout aborts",
   ],
   [
     "the first delay has a default",

@@ -125,12 +125,27 @@ function normaliseSlot(value: unknown, slot: SlotKind, owner: Owner): readonly V
 export function normaliseErrorBoundary(value: unknown): ErrorBoundary | undefined {
   const boundary = asObject(value);
   if (boundary === undefined) return undefined;
-  const rules = asObjects(boundary["onError"]).map(normaliseErrorRule);
+  const rules = [
+    ...onTimeoutRule(boundary["onTimeout"]),
+    ...asObjects(boundary["onError"]).map(normaliseErrorRule),
+  ];
   if (rules.length === 0) return undefined;
   // Sorting is stable: what is equally urgent and equally specific is asked as it is declared.
   return {
     onError: rules.toSorted((a, b) => a.priority - b.priority || specificity(b) - specificity(a)),
   };
+}
+
+/** What a task that took too long is called. */
+const timeoutTypes = ["TaskCanceledException", "TimeoutException"];
+
+/** `onTimeout` is a rule for those, asked before all others of its level. */
+function onTimeoutRule(value: unknown): ErrorRule[] {
+  const policy = asObject(value);
+  if (policy === undefined) return [];
+  const retryPolicy = policy["defaultRetryPolicy"] ?? policy["retryPolicy"] ?? {};
+  const rule = { ...policy, retryPolicy, errorTypes: timeoutTypes, errorCodes: [], priority: 0 };
+  return [normaliseErrorRule(rule as JsonObject)];
 }
 
 const specificity = ({ errorTypes, errorCodes }: ErrorRule) =>
