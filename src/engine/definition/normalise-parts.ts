@@ -145,7 +145,7 @@ function onTimeoutRule(value: unknown): ErrorRule[] {
   if (policy === undefined) return [];
   const retryPolicy = policy["defaultRetryPolicy"] ?? policy["retryPolicy"] ?? {};
   const rule = { ...policy, retryPolicy, errorTypes: timeoutTypes, errorCodes: [], priority: 0 };
-  return [normaliseErrorRule(rule as JsonObject)];
+  return [normaliseErrorRule(rule)];
 }
 
 const specificity = ({ errorTypes, errorCodes }: ErrorRule) =>
