@@ -65,7 +65,7 @@ test.each([
   ["outer", "state", { "find-instance": 10, "list-correlations": 5 }],
   ["plain", "data", { "find-instance": 5 }],
   ["plain", "catalog", { "find-instance": 5 }],
-  ["outer", "hierarchy", { "find-instance": 5, "list-descendants": 5 }],
+  ["outer", "hierarchy", { "find-instance": 10, "list-descendants": 5 }],
 ])("five reads of an instance of '%s' by '%s' are %j", async (workflow, name, statements) => {
   expect(await costOf(workflow, name)).toEqual(statements);
 });
