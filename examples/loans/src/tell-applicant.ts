@@ -3,7 +3,7 @@ import type { INotificationMapping, ScriptContext, ScriptResponse } from "millra
 
 /** A notification's mapping: one message per channel. The channel `state` needs none. */
 export default class TellApplicant implements INotificationMapping {
-  ChannelHandler(channel: string, context: ScriptContext): NotificationMessage | null {
+  ChannelHandler(channel: string, context: ScriptContext) {
     const { applicant, decision } = context.Instance!.Data;
     // Nobody is written to who gave no address.
     if (channel !== "email" || applicant.email === undefined) return null;
