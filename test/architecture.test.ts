@@ -21,7 +21,14 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** The start, which wires everything together; nobody but the command line imports it. */
 const wiring = ["millrace.ts", "publish-sample.ts", "sample-partners.ts"];
-const anyoneButEngine = ["config.ts", "log.ts", "metrics.ts", "ids.ts", "service-version.ts"];
+const anyoneButEngine = [
+  "config.ts",
+  "settings.ts",
+  "log.ts",
+  "metrics.ts",
+  "ids.ts",
+  "service-version.ts",
+];
 
 /** The deployment API shares the server, not the runtime's routes: it reaches those over HTTP. */
 const sharedServer = ["create-server.ts", "api-documents.ts", "schema.ts", "listen.ts"];
