@@ -81,23 +81,10 @@ export function setTokenIdentity({ raw }: FastifyRequest, identity: TokenIdentit
 }
 
 export function callerOf(given: IncomingHttpHeaders, trusted: boolean): Caller {
-  const believed = createReader(given, trusted);
-  let headers: Record<string, string> | undefined;
-  return {
-    actor: believed("act_sub"),
-    behalfOf: believed("sub"),
-    roles: rolesIn(believed("role")),
-    namesItself: trusted,
-    get triggerDepth() {
-      return depthIn(believed(peerHeaders.triggerDepth));
-    },
-    get instanceId() {
-      return idIn(believed(peerHeaders.instanceId));
-    },
-    get headers() {
-      return (headers ??= headersOf(given, trusted));
-    },
-  };
+  const actor = believed(given, trusted, "act_sub");
+  const behalfOf = believed(given, trusted, "sub");
+  const roles = rolesIn(believed(given, trusted, "role"));
+  return new RequestCaller({ actor, behalfOf, roles, headers: undefined }, given, trusted);
 }
 
 function callerByToken(
@@ -105,26 +92,56 @@ function callerByToken(
   trusted: boolean,
   identity: TokenIdentity,
 ): Caller {
-  const believed = createReader(given, trusted);
-  let headers: Record<string, string> | undefined;
-  return {
-    actor: identity.actor,
-    behalfOf: identity.behalfOf,
-    roles: identity.roles,
-    namesItself: false,
-    get triggerDepth() {
-      return depthIn(believed(peerHeaders.triggerDepth));
-    },
-    get instanceId() {
-      return idIn(believed(peerHeaders.instanceId));
-    },
-    get headers() {
-      return (headers ??= Object.assign(headersOf(given, false), identity.headers));
-    },
-  };
+  return new RequestCaller(identity, given, trusted);
 }
 
-const createReader = (given: IncomingHttpHeaders, trusted: boolean) => (name: string) =>
+/** A class, so that what is made on demand costs nothing before: most requests need none of it. */
+class RequestCaller implements Caller {
+  readonly actor: string | undefined;
+  readonly behalfOf: string | undefined;
+  readonly roles: readonly string[];
+  readonly namesItself: boolean;
+  readonly #given: IncomingHttpHeaders;
+  readonly #trusted: boolean;
+  /** Of a token: these count instead of what a peer says. */
+  readonly #identityHeaders: Readonly<Record<string, string>> | undefined;
+  #headers: Record<string, string> | undefined;
+
+  constructor(
+    { actor, behalfOf, roles, headers }: Identity,
+    given: IncomingHttpHeaders,
+    trusted: boolean,
+  ) {
+    this.actor = actor;
+    this.behalfOf = behalfOf;
+    this.roles = roles;
+    this.namesItself = headers === undefined && trusted;
+    this.#given = given;
+    this.#trusted = trusted;
+    this.#identityHeaders = headers;
+  }
+
+  get triggerDepth(): number {
+    return depthIn(believed(this.#given, this.#trusted, peerHeaders.triggerDepth));
+  }
+
+  get instanceId(): string | undefined {
+    return idIn(believed(this.#given, this.#trusted, peerHeaders.instanceId));
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return (this.#headers ??= Object.assign(
+      headersOf(this.#given, this.namesItself),
+      this.#identityHeaders,
+    ));
+  }
+}
+
+type Identity = Pick<Caller, "actor" | "behalfOf" | "roles"> & {
+  headers: TokenIdentity["headers"] | undefined;
+};
+
+const believed = (given: IncomingHttpHeaders, trusted: boolean, name: string) =>
   trusted ? firstOf(given[name])?.trim() || undefined : undefined;
 
 const depthIn = (text = "") => (/^\d{1,4}$/.test(text) ? Number(text) : 0);

@@ -147,9 +147,25 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       const { domain, workflow, instance, transitionKey } = request.params;
       const { sync = false } = request.query;
       refuseSystemFlow(domain, workflow);
-      const { key: idempotencyKey, ...asked } = readInstanceRequest(request, "transition");
-      const wanted = { domain, workflow, instance, transitionKey, sync, idempotencyKey };
-      const outcome = await runtime().instances.transition({ ...asked, ...wanted });
+      const asked = readInstanceRequest(request, "transition");
+      // Member by member, as in `begin-run.ts`: everything that follows looks at it.
+      const outcome = await runtime().instances.transition({
+        domain,
+        workflow,
+        instance,
+        transitionKey,
+        sync,
+        idempotencyKey: asked.key,
+        payload: asked.payload,
+        sent: asked.sent,
+        author: asked.author,
+        roles: asked.roles,
+        headers: asked.headers,
+        traceId: asked.traceId,
+        triggerDepth: asked.triggerDepth,
+        receivedAt: asked.receivedAt,
+        signal: asked.signal,
+      });
       return sendOutcome(reply, runtime(), outcome);
     },
   );
@@ -170,7 +186,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       if (instance === undefined) {
         throw problems.instanceNotFoundToChange({ domain, workflow, instance: reference });
       }
-      await instances.ackPoll(instance, viewerOf(request));
+      await instances.ackPoll(instance, askerOf(request));
       return reply.status(200).send();
     },
   });

@@ -61,26 +61,29 @@ export async function changeInstance(
 }
 
 /** `again`: the instance was changed between read and write, by something that does not concern us. */
-async function attempt(ports: InstancePorts, given: TransitionRequest): Promise<Outcome | "again"> {
-  const { domain, workflow: flow, idempotencyKey } = given;
-  const instance = await ports.store.find({ domain, flow, reference: given.instance });
+async function attempt(
+  ports: InstancePorts,
+  request: TransitionRequest,
+): Promise<Outcome | "again"> {
+  const { domain, workflow: flow, idempotencyKey } = request;
+  const instance = await ports.store.find({ domain, flow, reference: request.instance });
   if (instance === undefined) {
     await loadProgram(ports.catalogue, { domain, workflow: flow, version: undefined });
-    throw problems.instanceNotFoundToChange({ domain, workflow: flow, instance: given.instance });
+    throw problems.instanceNotFoundToChange({ domain, workflow: flow, instance: request.instance });
   }
   const program = await loadProgram(ports.catalogue, {
     domain,
     workflow: flow,
     version: instance.flowVersion,
   });
-  const request = { ...given, sync: isSync(program, instance, given) };
+  const sync = isSync(program, instance, request);
   if (idempotencyKey !== undefined) {
-    const repeated = await repeatOf(ports, program, request, instance, idempotencyKey);
+    const repeated = await repeatOf(ports, program, request, sync, instance, idempotencyKey);
     if (repeated !== undefined) return repeated;
   }
   const child = instance.openChild;
   if (child !== undefined && isForwarded(program.workflow, instance, request.transitionKey)) {
-    return forward(ports, instance, child, request);
+    return forward(ports, instance, child, { ...request, sync });
   }
   const admitted = admitOrThrow(ports, program, instance, request);
   const { transition, kind } = admitted;
@@ -99,7 +102,7 @@ async function attempt(ports: InstancePorts, given: TransitionRequest): Promise<
   await checkPayload(ports, transition, request.payload.attributes, (script) => ({
     script,
     helpers: program.workflow.helpers,
-    context: scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
+    context: scriptContext(beginRun(queued, { program, instance, transition }, ports.tools)),
   }));
   const underWay = ports.inFlight.current(instance.id);
   if (underWay !== undefined) {
@@ -113,7 +116,7 @@ async function attempt(ports: InstancePorts, given: TransitionRequest): Promise<
   }
   const flight = { transitionKey: transition.key, idempotencyKey, blocks: kind !== "updateData" };
   const changed = await ports.inFlight.enter(instance.id, flight, () =>
-    request.sync
+    sync
       ? changeNow(ports, program, instance, admitted, queued, request)
       : acceptChange(ports, program, instance, admitted, queued, request),
   );
@@ -207,7 +210,7 @@ async function changeNow(
   queued: QueuedRequest,
   { traceId }: TransitionRequest,
 ): Promise<Extract<Executed, { kind: "done" }> | Outcome | JobExecution | "again"> {
-  const run = beginRun({ ...queued, program, instance, transition }, ports.tools);
+  const run = beginRun(queued, { program, instance, transition }, ports.tools);
   const executed = await executeRun(ports, {
     run,
     stored: instance,
@@ -278,7 +281,8 @@ async function acceptChange(
 async function repeatOf(
   { store }: InstancePorts,
   { workflow }: Program,
-  { transitionKey: given, sync, signal }: TransitionRequest,
+  { transitionKey: given, signal }: TransitionRequest,
+  sync: boolean,
   instance: Instance,
   idempotencyKey: string,
 ): Promise<Outcome | undefined> {

@@ -288,7 +288,7 @@ function queuedRun(
   }
   const from = instance.current.key;
   const transition = findTransition(program.workflow, { ...request, from });
-  return beginRun({ ...request, program, instance, transition }, tools);
+  return beginRun(request, { program, instance, transition }, tools);
 }
 
 /** The parent is gone: the child ends as its workflow says, or, if that says nothing, where it is. */
@@ -314,7 +314,7 @@ function prepareCancel(
     headers: {},
     idempotencyKey: undefined,
   };
-  const run = beginRun({ ...request, program, instance, transition }, tools);
+  const run = beginRun(request, { program, instance, transition }, tools);
   return {
     run: isEndedHere ? endHere(run, tools) : run,
     stored: instance,
@@ -351,7 +351,7 @@ function prepareTimer(
   };
   const { transition } = admitted;
   return {
-    run: beginRun({ ...request, program, instance, transition }, ports.tools),
+    run: beginRun(request, { program, instance, transition }, ports.tools),
     stored: instance,
     job: undefined,
     causeId: job.id,

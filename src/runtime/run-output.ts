@@ -58,7 +58,8 @@ async function answer(
   const { author, headers } = request;
   const payload = payloadOf(program, request);
   const run = beginRun(
-    { program, instance, kind: "state", transition, trigger: "manual", payload, author, headers },
+    { kind: "state", trigger: "manual", payload, author, headers },
+    { program, instance, transition },
     ports.tools,
   );
   // The script sees the instance as it rests, not a hop that is about to begin.

@@ -107,7 +107,7 @@ async function startNow(
     idempotencyKey: undefined,
     triggerDepth,
   };
-  const run = beginRun({ ...request, program, instance, transition }, ports.tools);
+  const run = beginRun(request, { program, instance, transition }, ports.tools);
   await checkPayload(ports, transition, plan.attributes, (script) => ({
     script,
     helpers: program.workflow.helpers,

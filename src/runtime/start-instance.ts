@@ -118,7 +118,7 @@ async function start(
     await checkPayload(ports, transition, request.payload.attributes, (script) => ({
       script,
       helpers: program.workflow.helpers,
-      context: scriptContext(beginRun({ ...queued, program, instance, transition }, ports.tools)),
+      context: scriptContext(beginRun(queued, { program, instance, transition }, ports.tools)),
     }));
     return await (request.sync
       ? startNow(ports, program, instance, queued, request)
@@ -151,7 +151,7 @@ async function startNow(
   { traceId }: StartRequest,
 ): Promise<Outcome | "keyInUse"> {
   const { startTransition: transition } = program.workflow;
-  const run = beginRun({ ...queued, program, instance, transition }, ports.tools);
+  const run = beginRun(queued, { program, instance, transition }, ports.tools);
   const executed = await ports.inFlight.enter(
     instance.id,
     { transitionKey: transition.key, idempotencyKey: undefined, blocks: true },

@@ -162,7 +162,10 @@ async function write(
     ...laterJobs(ports, run),
   ];
   const runWrite: RunWrite = {
-    ...what,
+    records: what.records,
+    removeJob: what.removeJob,
+    checkpoint: what.checkpoint,
+    outcome: what.outcome,
     addJobs,
     instance: { ...instance, rev: base },
     dataChanged: instance.data !== stored?.data,

@@ -78,7 +78,8 @@ export function aRun(options: RunOptions): Run {
   const instance = options.instance ?? anInstance(program);
   const admitted = admit(program.workflow, instance, key, actor);
   if (admitted instanceof Problem) throw admitted;
-  return beginRun(request(options, instance, admitted), tools);
+  const { transition } = admitted;
+  return beginRun(request(options, admitted), { program, instance, transition }, tools);
 }
 
 /** The run of a start, before its first step. */
@@ -90,18 +91,17 @@ export function aStart(options: Omit<RunOptions, "transition" | "actor">): Run {
     data: undefined,
     dataVersion: undefined,
   });
-  const start = { kind: "start", transition: program.workflow.startTransition } as const;
-  return beginRun(request(options, instance, { ...start, trigger: "manual" }), tools);
+  const { startTransition: transition } = program.workflow;
+  const started = request(options, { kind: "start", trigger: "manual" });
+  return beginRun(started, { program, instance, transition }, tools);
 }
 
 const request = (
-  { program, payload }: Omit<RunOptions, "transition">,
-  instance: Instance,
-  admitted: Pick<RunRequest, "kind" | "transition" | "trigger">,
+  { payload }: Pick<RunOptions, "payload">,
+  { kind, trigger }: Pick<RunRequest, "kind" | "trigger">,
 ): RunRequest => ({
-  ...admitted,
-  program,
-  instance,
+  kind,
+  trigger,
   payload: { attributes: undefined, tags: [], stage: undefined, ...payload },
   author: { actor: "agent9", behalfOf: "cust1" },
   headers: { host: "localhost" },

@@ -13,10 +13,7 @@ import {
 } from "./run.ts";
 
 export interface RunRequest {
-  program: Program;
-  instance: Instance;
   kind: HopKind;
-  transition: Transition;
   trigger: TriggerType;
   payload: Payload;
   author: Author;
@@ -27,10 +24,21 @@ export interface RunRequest {
   triggerDepth?: number | undefined;
 }
 
+/** What a request is sent to. */
+export interface Addressed {
+  program: Program;
+  instance: Instance;
+  transition: Transition;
+}
+
 /** The run of an admitted request, before its first step. */
-export function beginRun(request: RunRequest, tools: Tools): Run {
-  const { program, instance, payload, author, headers } = request;
-  const draft = {
+export function beginRun(
+  request: RunRequest,
+  { program, instance, transition }: Addressed,
+  tools: Tools,
+): Run {
+  const { kind, trigger, payload, author, headers } = request;
+  const before: BeforeHop = {
     program,
     instance,
     payload,
@@ -40,21 +48,46 @@ export function beginRun(request: RunRequest, tools: Tools): Run {
     idempotencyKey: request.idempotencyKey,
     triggerDepth: request.triggerDepth ?? 0,
     depth: 0,
+    isRetry: undefined,
     firstSeq: instance.lastSeq + 1,
     pending: nothingPending,
-  } as Run;
-  return beginHop(draft, request, tools);
+  };
+  return beginHop(before, { kind, transition, trigger }, tools);
 }
 
-/** The next hop of a chain. Only the first has the caller's payload; the others are the system's. */
+/** What a run has apart from its hops. */
+export type BeforeHop = Pick<
+  Run,
+  | "program"
+  | "instance"
+  | "payload"
+  | "author"
+  | "headers"
+  | "roles"
+  | "idempotencyKey"
+  | "triggerDepth"
+  | "depth"
+  | "isRetry"
+  | "firstSeq"
+  | "pending"
+>;
+
+export interface NewHop {
+  kind: HopKind;
+  transition: Transition;
+  trigger: TriggerType;
+  viaBoundary?: boolean;
+}
+
+/**
+ * The next hop of a chain. Only the first has the caller's payload; the others are the system's.
+ *
+ * The run is written out member by member: a spread that more members are added to gets a hidden
+ * class of its own each time, and everything that looks at the run afterwards is slow.
+ */
 export function beginHop(
-  run: Run,
-  {
-    kind,
-    transition,
-    trigger,
-    viaBoundary = false,
-  }: Pick<RunRequest, "kind" | "transition" | "trigger"> & { viaBoundary?: boolean },
+  run: BeforeHop,
+  { kind, transition, trigger, viaBoundary = false }: NewHop,
   tools: Tools,
 ): Run {
   const first = run.depth === 0;
@@ -81,18 +114,26 @@ export function beginHop(
     idempotencyKey: first ? run.idempotencyKey : undefined,
   };
   return {
-    ...run,
+    program: run.program,
     instance: { ...run.instance, lastSeq: seq },
     payload: first ? run.payload : noPayload,
+    author: run.author,
+    headers: run.headers,
+    roles: run.roles,
+    idempotencyKey: run.idempotencyKey,
+    triggerDepth: run.triggerDepth,
     hop: { kind, transition, trigger, seq, recordId, from, startedAt, viaBoundary },
     phase: "mapping",
     group: 0,
     failedAttempts: {},
     depth: run.depth + 1,
+    isRetry: run.isRetry,
+    firstSeq: run.firstSeq,
     body: undefined,
     taskResponses: {},
     metaData: {},
     record,
     changes: 0,
+    pending: run.pending,
   };
 }

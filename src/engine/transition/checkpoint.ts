@@ -170,6 +170,7 @@ export function resumeRun(
     group: stored.group,
     failedAttempts: stored.failedAttempts ?? {},
     depth: stored.depth,
+    isRetry: undefined,
     firstSeq: stored.firstSeq,
     body: stored.body,
     taskResponses: isJsonObject(stored.taskResponses) ? stored.taskResponses : {},

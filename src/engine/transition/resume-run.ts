@@ -1,14 +1,7 @@
 /** Goes on with an instance after what it waited for: its subflow, or its caller's poll. */
 import { bareTransition } from "./bare-transition.ts";
-import { beginHop } from "./begin-run.ts";
-import {
-  noPayload,
-  nothingPending,
-  type Phase,
-  type Program,
-  type Run,
-  type Tools,
-} from "./run.ts";
+import { beginRun, type RunRequest } from "./begin-run.ts";
+import { noPayload, type Phase, type Program, type Run, type Tools } from "./run.ts";
 import type { Author, Instance } from "../instance.ts";
 
 export const resumption = bareTransition({
@@ -33,19 +26,18 @@ export interface Resumption {
  * the record's own tasks have merged, and grows with the instance, so nothing is merged under one
  * index twice.
  */
-export function resumeWaiting({ phase, ...given }: Resumption, tools: Tools): Run {
-  const { instance } = given;
-  const draft = {
-    ...given,
+export function resumeWaiting(given: Resumption, tools: Tools): Run {
+  const { phase, program, instance, author, headers, roles, triggerDepth } = given;
+  const request: RunRequest = {
+    kind: "resume",
+    trigger: "automatic",
     payload: noPayload,
-    idempotencyKey: undefined,
-    triggerDepth: given.triggerDepth ?? 0,
-    depth: 0,
-    firstSeq: instance.lastSeq + 1,
-    pending: nothingPending,
-  } as unknown as Run;
-  const hop = { kind: "resume", transition: resumption, trigger: "automatic" } as const;
-  const run = beginHop(draft, hop, tools);
+    author,
+    headers,
+    roles,
+    triggerDepth,
+  };
+  const run = beginRun(request, { program, instance, transition: resumption }, tools);
   return {
     ...run,
     phase,

@@ -218,7 +218,7 @@ export interface Run {
   /** Hops made so far, this one included. */
   readonly depth: number;
   /** It goes on after a fault: nothing else runs beside it. */
-  readonly isRetry?: boolean;
+  readonly isRetry: boolean | undefined;
   /** Sequence number of the chain's first record. */
   readonly firstSeq: number;
   /** `context.Body`: the payload, joined by each task's response. */
