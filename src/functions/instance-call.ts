@@ -40,7 +40,9 @@ export const isSet = (asker: Asker, name: string): boolean =>
   parameter(asker, name)?.toLowerCase() === "true";
 
 /** Repeated, or separated by commas. */
-export const listed = ({ query }: Asker, name: string): string[] => [
+export const listed = ({ query }: Asker, name: string): string[] => listedIn(query, name);
+
+export const listedIn = (query: Asker["query"], name: string): string[] => [
   ...new Set(
     valuesOf(query, name)
       .flatMap((value) => value.split(","))

@@ -13,19 +13,23 @@ export const askerOf = (request: FastifyRequest): Asker => new RequestAsker(requ
 /** A class, so that what is made on demand costs nothing before: only scripts look at most of it. */
 class RequestAsker implements Asker {
   readonly viewer: Viewer;
-  readonly query: Query;
   readonly #request: FastifyRequest;
   #headers: Record<string, string> | undefined;
+  #query: Query | undefined;
 
   constructor(request: FastifyRequest) {
-    const { caller, originalUrl } = request;
     const role = (request.query as Query)["role"];
     const { author, request: looked } = viewerOf(request);
     const named = Array.isArray(role) ? role.join(",") : role;
-    this.viewer = { author, request: looked, roles: withRoleParameter(caller, named) };
-    const mark = originalUrl.indexOf("?");
-    this.query = mark === -1 ? {} : parseQueryAsSent(originalUrl.slice(mark + 1));
+    this.viewer = { author, request: looked, roles: withRoleParameter(request.caller, named) };
     this.#request = request;
+  }
+
+  get query(): Query {
+    if (this.#query !== undefined) return this.#query;
+    const { originalUrl } = this.#request;
+    const mark = originalUrl.indexOf("?");
+    return (this.#query = mark === -1 ? {} : parseQueryAsSent(originalUrl.slice(mark + 1)));
   }
 
   get headers(): Record<string, string> {

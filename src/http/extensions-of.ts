@@ -1,10 +1,11 @@
 import type { FastifyRequest } from "fastify";
 import { stringifyJson } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
-import { listed } from "../functions/instance-call.ts";
-import type { OnFailed } from "../runtime/run-extensions.ts";
+import { listedIn } from "../functions/instance-call.ts";
+import { nothingAdded, type OnFailed } from "../runtime/run-extensions.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { askerOf } from "./asker.ts";
+import type { Query } from "./query-string.ts";
 
 /** JSON text of what extensions add for this caller; a definition has none. */
 export async function extensionsOf(
@@ -14,7 +15,7 @@ export async function extensionsOf(
   onFailed?: OnFailed,
 ): Promise<string> {
   if (instance === undefined) return "{}";
-  const asker = askerOf(request);
-  const names = listed(asker, "extensions");
-  return stringifyJson(await instances.extensions(instance, names, asker, onFailed));
+  const names = listedIn(request.query as Query, "extensions");
+  const added = await instances.extensions(instance, names, askerOf(request), onFailed);
+  return added === nothingAdded ? "{}" : stringifyJson(added);
 }

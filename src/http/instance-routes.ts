@@ -75,13 +75,13 @@ export function addInstanceRoutes(app: HttpServer, runtime: () => Runtime): void
       const version = versionIn(request.query.version);
       const wanted = { domain, workflow, instance, version };
       const found = await readInstance(runtime(), wanted, viewerOf(request));
-      const { eTag, entityEtag } = found.output;
+      const { output, eTag } = found;
       const isKnown = etagMatches(request.headers["if-none-match"], eTag);
       const extensionsText = isKnown ? "" : await extensionsOf(runtime(), request, found.instance);
-      reply.header("etag", eTag).header("x-entity-etag", entityEtag);
+      reply.header("etag", eTag).header("x-entity-etag", output.entityEtag);
       return isKnown
         ? sendUnchanged(reply)
-        : sendJson(reply, instanceJson({ ...found.output, extensionsText }));
+        : sendJson(reply, instanceJson(output, { eTag, extensionsText }));
     },
   );
 }

@@ -1,31 +1,31 @@
 /**
  * `GetInstanceOutput` as it goes over the wire. The instance's data is JSON text already and is
- * passed through untouched: nothing is parsed on the way out, and numbers stay as they were sent.
+ * passed through untouched: numbers stay as they were sent.
  */
 import type { Component } from "../engine/component.ts";
-import { stringifyJson } from "../engine/exact-json.ts";
+import type { JsonValue } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
+import { jsonText } from "../engine/json-text.ts";
 
 export interface IncidentLinks {
   hasActiveIncident: boolean;
-  totalCount?: number;
+  /** Absent in lists. */
+  totalCount: number | undefined;
+  active: { href: string } | undefined;
+  history: { href: string };
 }
 
 export interface InstanceOutput {
-  id: string;
-  key: string | undefined;
-  flow: string;
-  domain: string;
-  flowVersion: string;
-  /** Absent in lists. */
-  eTag?: string;
-  entityEtag: string;
-  tags: readonly string[];
-  metadata: InstanceMetadata;
-  /** JSON text; undefined while the instance has no data. */
-  attributesText: string | undefined;
-  /** JSON text of an object; absent in lists. */
-  extensionsText?: string;
+  readonly id: string;
+  readonly key: string | undefined;
+  readonly flow: string;
+  readonly domain: string;
+  readonly flowVersion: string;
+  readonly entityEtag: string;
+  readonly tags: readonly string[];
+  readonly metadata: InstanceMetadata;
+  /** JSON text; undefined while the instance has no data. Asked for only when it is sent. */
+  readonly attributesText: () => string | undefined;
 }
 
 export interface InstanceMetadata {
@@ -50,8 +50,9 @@ export interface InstanceMetadata {
 
 /** What every way of reading an instance shows of it. */
 export const instanceOutput = (
-  instance: Omit<Instance, "data">,
-  attributesText: string | undefined,
+  instance: Instance,
+  attributesText: () => string | undefined,
+  incidentCount?: number,
 ): InstanceOutput => ({
   id: instance.id,
   key: instance.key,
@@ -77,46 +78,65 @@ export const instanceOutput = (
     createdByBehalfOf: instance.createdBy.behalfOf,
     modifiedBy: instance.modifiedBy.actor,
     modifiedByBehalfOf: instance.modifiedBy.behalfOf,
-    incident: { hasActiveIncident: instance.hasActiveIncident },
+    incident: incidentLinks(instance, instance.hasActiveIncident, incidentCount),
   },
   attributesText,
 });
 
-/** As a read of one instance shows it. */
-export const fullOutput = (instance: Instance): InstanceOutput => {
-  const text = instance.data === undefined ? undefined : stringifyJson(instance.data);
-  const output = instanceOutput(instance, text);
-  output.metadata.incident.totalCount = instance.incidentCount;
-  return { ...output, extensionsText: "{}" };
-};
+function incidentLinks(
+  { domain, flow, id }: Pick<Instance, "domain" | "flow" | "id">,
+  hasActiveIncident: boolean,
+  totalCount?: number,
+): IncidentLinks {
+  const history = `/api/v1/${encodeURIComponent(domain)}/workflows/${encodeURIComponent(flow)}/instances/${id}/incidents`;
+  return {
+    hasActiveIncident,
+    totalCount,
+    active: hasActiveIncident ? { href: `${history}/active` } : undefined,
+    history: { href: history },
+  };
+}
+
+/** As a read of one instance shows it, with the data the reader may see. */
+export const fullOutput = (instance: Instance, data: JsonValue | undefined): InstanceOutput =>
+  instanceOutput(
+    instance,
+    () => (data === undefined ? undefined : jsonText(data)),
+    instance.incidentCount,
+  );
 
 const secondsBetween = (from: Date, to: Date | undefined) =>
   to === undefined ? undefined : (to.getTime() - from.getTime()) / 1000;
 
-export function instanceJson(output: InstanceOutput): string {
-  const { attributesText, extensionsText, metadata, ...head } = output;
-  const { incident, ...rest } = metadata;
-  const incidents = `/api/v1/${encodeURIComponent(output.domain)}/workflows/${encodeURIComponent(output.flow)}/instances/${output.id}/incidents`;
-  const links = {
-    hasActiveIncident: incident.hasActiveIncident,
-    totalCount: incident.totalCount,
-    active: incident.hasActiveIncident ? { href: `${incidents}/active` } : undefined,
-    history: { href: incidents },
-  };
-  const start = JSON.stringify({ ...head, metadata: { ...rest, incident: links } });
+/** What goes with an instance that is read by itself; absent in lists. */
+export interface ReadOutput {
+  readonly eTag: string;
+  /** JSON text of an object. */
+  readonly extensionsText: string;
+}
+
+export function instanceJson(output: InstanceOutput, read?: ReadOutput): string {
+  const start = JSON.stringify({
+    id: output.id,
+    key: output.key,
+    flow: output.flow,
+    domain: output.domain,
+    flowVersion: output.flowVersion,
+    eTag: read?.eTag,
+    entityEtag: output.entityEtag,
+    tags: output.tags,
+    metadata: output.metadata,
+  });
+  const attributesText = output.attributesText();
   const attributes = attributesText === undefined ? "" : `,"attributes":${attributesText}`;
-  const extensions = extensionsText === undefined ? "" : `,"extensions":${extensionsText}`;
+  const extensions = read === undefined ? "" : `,"extensions":${read.extensionsText}`;
   return `${start.slice(0, -1)}${attributes}${extensions}}`;
 }
 
 /** What an instance's data function answers. */
-export function dataJson({
-  attributesText,
-  eTag,
-  entityEtag,
-  extensionsText = "{}",
-}: InstanceOutput): string {
-  const head = JSON.stringify({ eTag, entityEtag });
+export function dataJson(output: InstanceOutput, { eTag, extensionsText }: ReadOutput): string {
+  const head = JSON.stringify({ eTag, entityEtag: output.entityEtag });
+  const attributesText = output.attributesText();
   const data = attributesText === undefined ? "" : `,"data":${attributesText}`;
   return `${head.slice(0, -1)},"extensions":${extensionsText}${data}}`;
 }
@@ -144,8 +164,7 @@ export const componentOutput = (component: Component): InstanceOutput => ({
     createdByBehalfOf: component.createdByBehalfOf,
     modifiedBy: component.modifiedBy,
     modifiedByBehalfOf: component.modifiedByBehalfOf,
-    incident: { hasActiveIncident: false },
+    incident: incidentLinks({ ...component, flow: component.kind }, false),
   },
-  attributesText: component.attributesText,
-  extensionsText: "{}",
+  attributesText: () => component.attributesText,
 });

@@ -1,6 +1,5 @@
 import { ComponentKind, isComponentKind } from "../engine/component-kind.ts";
-import { parseJson, type JsonValue } from "../engine/exact-json.ts";
-import type { Instance } from "../engine/instance.ts";
+import { parseJson } from "../engine/exact-json.ts";
 import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
 import { jsonText } from "../engine/json-text.ts";
 import { problems } from "../engine/problems.ts";
@@ -8,7 +7,7 @@ import type { InstanceList, InstanceLists, ListedInstance } from "../storage/ins
 import type { Catalogue } from "./catalogue.ts";
 import { checkListFields } from "./check-list-fields.ts";
 import type { Viewer } from "./check-roles.ts";
-import type { SightOf } from "./sight.ts";
+import { isRestricted, type SightOf } from "./sight.ts";
 
 export type ListOutcome = Extract<InstanceList, { kind: "page" | "groups" }>;
 
@@ -25,30 +24,23 @@ export async function listInstances(
   await checkListFields(ports.catalogue, flow, query, viewer);
   const list = answer(await ports.lists.instances(flow, query));
   if (list.kind === "groups") return list;
-  const seen = list.instances.map((item) => asSeen(ports.sightOf, item, viewer));
+  const seen = list.instances.map((item) => asSeen(ports, item, viewer));
   return { ...list, instances: await Promise.all(seen) };
 }
 
 /** Read as data only where somebody may see less than all of it. */
 async function asSeen(
-  sightOf: SightOf,
+  { catalogue, sightOf }: { catalogue: Catalogue; sightOf: SightOf },
   item: ListedInstance,
   viewer: Viewer,
 ): Promise<ListedInstance> {
-  const { dataText } = item;
-  if (dataText === undefined) return item;
-  let data: JsonValue | undefined;
-  const read = () => (data ??= parseJson(dataText));
-  const instance: Instance = {
-    ...item,
-    get data() {
-      return read();
-    },
-  };
-  const sight = await sightOf(instance, viewer);
+  const { instance, dataText } = item;
+  if (dataText === undefined || !(await isRestricted(catalogue, instance))) return item;
+  const data = parseJson(dataText);
+  const sight = await sightOf({ ...instance, data }, viewer);
   if (sight.tag === "") return item;
-  const visible = sight.of(read());
-  return { ...item, dataText: visible === undefined ? undefined : jsonText(visible) };
+  const visible = sight.of(data);
+  return { instance, dataText: visible === undefined ? undefined : jsonText(visible) };
 }
 
 function answer(list: InstanceList): ListOutcome {

@@ -46,7 +46,9 @@ export function listJson(
   };
   const items =
     list.kind === "page"
-      ? list.instances.map((item) => instanceJson(instanceOutput(item, item.dataText)))
+      ? list.instances.map(({ instance, dataText }) =>
+          instanceJson(instanceOutput(instance, () => dataText)),
+        )
       : list.groups;
   return `{"links":${JSON.stringify(links)},"items":[${items.join(",")}]}`;
 }

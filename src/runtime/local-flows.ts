@@ -23,7 +23,7 @@ import type {
 } from "../tasks/flow-port.ts";
 import type { Asker } from "./asker.ts";
 import type { Viewer } from "./check-roles.ts";
-import { dataJson, instanceJson, type InstanceOutput } from "./instance-output.ts";
+import { dataJson, instanceJson, type InstanceOutput, type ReadOutput } from "./instance-output.ts";
 import type { Instances, Outcome } from "./instances.ts";
 import type { ListOutcome } from "./list-instances.ts";
 import { listJson, parseListQuery } from "./list-output.ts";
@@ -52,13 +52,18 @@ export function createLocalFlows(ports: LocalFlowPorts): Flows {
       return outcomeAnswer(outcome, instances, viewerOf(call));
     });
 
-  const read = async (call: ReadCall): Promise<InstanceOutput> => {
+  const read = async (
+    call: ReadCall,
+    toJson: (output: InstanceOutput, read: ReadOutput) => string,
+  ): Promise<string> => {
     const { domain, workflow, instance, extensions } = call;
     const wanted = { domain, workflow, instance, version: undefined };
-    const found = await readInstance(ports, wanted, viewerOf(call));
-    if (found.instance === undefined || extensions.length === 0) return found.output;
-    const added = await instances.extensions(found.instance, extensions, askerOf(call));
-    return { ...found.output, extensionsText: stringifyJson(added) };
+    const { output, eTag, instance: of } = await readInstance(ports, wanted, viewerOf(call));
+    const added =
+      of === undefined || extensions.length === 0
+        ? {}
+        : await instances.extensions(of, extensions, askerOf(call));
+    return toJson(output, { eTag, extensionsText: stringifyJson(added) });
   };
 
   return {
@@ -78,8 +83,8 @@ export function createLocalFlows(ports: LocalFlowPorts): Flows {
         });
         return outcomeAnswer(outcome, instances, viewerOf(call));
       }),
-    getData: (call) => answered(async () => found(dataJson(await read(call)))),
-    getInstance: (call) => answered(async () => found(instanceJson(await read(call)))),
+    getData: (call) => answered(async () => found(await read(call, dataJson))),
+    getInstance: (call) => answered(async () => found(await read(call, instanceJson))),
     listInstances: (call) =>
       answered(async () => {
         const query = parseListQuery(call.query);

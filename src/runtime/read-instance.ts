@@ -26,7 +26,8 @@ export interface WantedInstance {
 }
 
 export interface FoundInstance {
-  readonly output: InstanceOutput & { eTag: string };
+  readonly output: InstanceOutput;
+  readonly eTag: string;
   /** What was read; none for a definition. */
   readonly instance: Instance | undefined;
 }
@@ -50,8 +51,11 @@ async function findDefinition(
 ): Promise<FoundInstance | undefined> {
   const component = await ports.findDefinition(wanted);
   if (component === undefined) return undefined;
-  const output = { ...componentOutput(component), eTag: definitionTag(component) };
-  return { output, instance: undefined };
+  return {
+    output: componentOutput(component),
+    eTag: definitionTag(component),
+    instance: undefined,
+  };
 }
 
 async function findInstance(
@@ -69,8 +73,8 @@ async function findInstance(
   const shown = isPinned ? await ports.instances.atVersion(instance, version) : instance;
   if (shown === undefined) return undefined;
   const sight = await ports.instances.sightOf(instance, viewer);
-  const visible = { ...shown, data: sight.of(shown.data) };
-  return { output: { ...fullOutput(visible), eTag: instanceEtag(shown, sight) }, instance };
+  const output = fullOutput(shown, sight.of(shown.data));
+  return { output, eTag: instanceEtag(shown, sight), instance };
 }
 
 /** The version's own tag, and what further versions change on the record. */

@@ -32,6 +32,8 @@ export type RunExtensions = (
 /** Told of one that fails, which is left out then. */
 export type OnFailed = (problem: Problem) => void;
 
+export const nothingAdded: JsonObject = Object.freeze({});
+
 /** By variable name; without `onFailed`, throws `Extension:600001` for the first that fails. */
 export async function runExtensions(
   ports: ReadTaskPorts,
@@ -42,10 +44,11 @@ export async function runExtensions(
 ): Promise<JsonObject> {
   const { domain, flow, flowVersion: version } = instance;
   const isByTask = asker.triggerDepth > 0;
-  if (isByTask && requested.length === 0) return {};
+  if (isByTask && requested.length === 0) return nothingAdded;
   const workflow = await loadWorkflow(ports.catalogue, { domain, workflow: flow, version });
-  const names = new Set(requested.map((name) => name.trim().toLowerCase()));
   const known = await extensionsFor(ports.catalogue, domain, workflow);
+  if (known.length === 0) return nothingAdded;
+  const names = new Set(requested.map((name) => name.trim().toLowerCase()));
   const wanted = known.filter(
     ({ extension, isListed }) =>
       extension.scope !== "getAllInstances" && isWanted(extension, { isListed, names, isByTask }),

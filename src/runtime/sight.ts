@@ -41,6 +41,12 @@ export async function sightOf(
   };
 }
 
+/** Whether there are fields of the instance's data that not everybody sees. */
+export async function isRestricted(catalogue: Catalogue, instance: Instance): Promise<boolean> {
+  const flow = await flowOf(catalogue, instance);
+  return flow !== undefined && (await accessOf(catalogue, flow)) !== undefined;
+}
+
 /** A record may name a version that nobody published; the rules of the latest hold for it. */
 async function flowOf(
   catalogue: Catalogue,

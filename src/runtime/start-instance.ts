@@ -43,13 +43,14 @@ export interface StartRequest extends PayloadRequest {
   signal?: (() => AbortSignal) | undefined;
 }
 
-export async function startInstance(ports: InstancePorts, given: StartRequest): Promise<Outcome> {
-  const { domain, workflow: flow, version } = given;
+export async function startInstance(ports: InstancePorts, asked: StartRequest): Promise<Outcome> {
+  const { domain, workflow: flow, version } = asked;
   const program = await loadProgram(ports.catalogue, { domain, workflow: flow, version });
   const { startTransition, executionType } = program.workflow;
   const type = startTransition.executionType ?? executionType;
   // The definition's word counts, where it has one.
-  const request = { ...given, sync: type === undefined ? given.sync : type === "sync" };
+  const sync = type === undefined ? asked.sync : type === "sync";
+  const request = sync === asked.sync ? asked : { ...asked, sync };
   const repeated = await repeatedStart(ports, request);
   if (repeated !== undefined) return once(request, repeated);
   for (let attempt = 1; ; attempt += 1) {

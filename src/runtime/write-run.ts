@@ -127,14 +127,17 @@ async function timeoutOf(
 
 /**
  * Cancel, exit and timeout do not wait for a run that is under way: they end it. So does a subflow
- * that is through with what its parent faulted in meanwhile.
+ * that is through with what its parent faulted in meanwhile, and an update of the data that faults
+ * the instance beside it. Other updates are spared: they go on, or wait for the retry.
  */
 function othersEndedBy({ run, job, request, stored }: Execution): EndsOthers | undefined {
+  const { status } = run.instance;
   const takesOver =
     request.kind === "cancel" || request.kind === "exit" || request.kind === "timeout";
-  const completes = run.instance.status === "C";
-  const revives = stored?.status === "F" && run.instance.status !== "F";
-  if (!takesOver && !completes && !revives) return undefined;
+  const completes = status === "C";
+  const revives = stored?.status === "F" && status !== "F";
+  const faultsOthers = request.kind === "updateData" && status === "F";
+  if (!takesOver && !completes && !revives && !faultsOthers) return undefined;
   return {
     ownJob: job?.id,
     ownSeq: run.firstSeq,
@@ -167,7 +170,7 @@ async function write(
     checkpoint: what.checkpoint,
     outcome: what.outcome,
     addJobs,
-    instance: { ...instance, rev: base },
+    instance: instance.rev === base ? instance : { ...instance, rev: base },
     dataChanged: instance.data !== stored?.data,
     dataChanges: pending.dataChanges,
     leftStates: pending.leftStates,

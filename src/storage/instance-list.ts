@@ -2,7 +2,9 @@ import type { Instance } from "../engine/instance.ts";
 import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
 
 /** An instance of a list. Its data is passed on as text, so that nothing is parsed on the way out. */
-export interface ListedInstance extends Omit<Instance, "data"> {
+export interface ListedInstance {
+  /** Without its data. */
+  instance: Instance;
   dataText: string | undefined;
 }
 

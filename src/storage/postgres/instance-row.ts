@@ -1,6 +1,6 @@
 /** Instances as rows. */
 import { stateSubTypeCodes, stateTypeCodes } from "../../engine/enumeration-codes.ts";
-import { parseJson } from "../../engine/exact-json.ts";
+import { parseJson, type JsonValue } from "../../engine/exact-json.ts";
 import type { Instance, InstanceState, InstanceStatus, Origin } from "../../engine/instance.ts";
 
 /** `data` comes as text: the driver's own parser would lose digits. */
@@ -49,7 +49,13 @@ export interface InstanceRow {
   open_child_flow: string | null;
 }
 
-export function toInstance(row: InstanceRow): Instance {
+export const toInstance = (row: InstanceRow): Instance =>
+  instanceWith(row, row.data === null ? undefined : parseJson(row.data));
+
+/** For those who pass the data on as they are. */
+export const toInstanceWithoutData = (row: InstanceRow): Instance => instanceWith(row, undefined);
+
+function instanceWith(row: InstanceRow, data: JsonValue | undefined): Instance {
   return {
     id: row.id,
     domain: row.domain,
@@ -63,7 +69,7 @@ export function toInstance(row: InstanceRow): Instance {
     effective: state(row.effective_state, row.effective_state_type, row.effective_state_sub_type),
     stage: row.stage ?? undefined,
     tags: row.tags,
-    data: row.data === null ? undefined : parseJson(row.data),
+    data,
     dataVersion: row.data_version ?? undefined,
     entityEtag: row.entity_etag,
     createdAt: row.created_at,

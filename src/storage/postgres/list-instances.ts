@@ -10,7 +10,7 @@ import {
   type InstanceGroupRow,
 } from "./instance-groups-sql.ts";
 import { instanceListSql, type ListScope } from "./instance-list-sql.ts";
-import { instanceColumns, toInstance, type InstanceRow } from "./instance-row.ts";
+import { instanceColumns, toInstanceWithoutData, type InstanceRow } from "./instance-row.ts";
 
 /** A definition goes out as it was authored; `data` is only for filters and order. */
 const definitionColumns = instanceColumns.replace("i.data::text as data", "i.attributes as data");
@@ -55,8 +55,7 @@ async function listPage(
 }
 
 function listed(row: InstanceRow): ListedInstance {
-  const { data: _none, ...instance } = toInstance({ ...row, data: null });
-  return { ...instance, dataText: row.data ?? undefined };
+  return { instance: toInstanceWithoutData(row), dataText: row.data ?? undefined };
 }
 
 async function listGroups(
