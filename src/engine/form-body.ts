@@ -39,11 +39,11 @@ export class FormError extends Error {
 
 export const formLimits = { pairs: 10_000, depth: 64, index: 1024 } as const;
 
-export function parseForm(text: string | Buffer, options: FormOptions): JsonObject {
+export function parseForm(given: string | Buffer, options: FormOptions): JsonObject {
+  const text = typeof given === "string" ? given : decodeBytes(given);
+  refuseJson(text);
   const root: ObjectNode = { kind: "object", members: new Map() };
-  for (const [key, value] of readPairs(typeof text === "string" ? text : decodeBytes(text))) {
-    insert(root, readPath(key), key, value);
-  }
+  for (const [key, value] of readPairs(text)) insert(root, readPath(key), key, value);
   // Before any value is typed, because the mode decides which of them stay text.
   const standard =
     options.envelope &&
@@ -78,6 +78,15 @@ function decodeBytes(bytes: Buffer): string {
       "The form body is not valid UTF-8. Encode it as UTF-8, and other bytes as %XX.",
     );
   }
+}
+
+/** No form encodes a name like this, but many a client calls JSON a form unless it is told otherwise. */
+function refuseJson(text: string): void {
+  if (!/^\s*\{\s*["}]/.test(text)) return;
+  throw new FormError(
+    "",
+    "The body is JSON, but its content type says that it is a form. Send it with the content type application/json.",
+  );
 }
 
 function* readPairs(text: string): Generator<[key: string, value: string]> {

@@ -73,6 +73,33 @@ export function maskedHeaders(headers: Readonly<Record<string, string>>): Record
   return kept;
 }
 
+/**
+ * Headers as the history shows them. Here more is hidden than in what is stored: a script may need the
+ * `x-device-token` that an application sends, whoever reads the history does not.
+ */
+export function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const shown = Object.entries(headers).map(([name, value]): [string, string] => [
+    name,
+    endsInSecretName(name) || isCredential(value) ? masked : value,
+  ]);
+  return Object.fromEntries(shown);
+}
+
+/** `x-vault-token` and `x-amz-access-key`, but not `x-token-type`. */
+function endsInSecretName(name: string): boolean {
+  const words = name.split(/[-_]/);
+  return words.some((_, i) => {
+    const end = words.slice(i).join("");
+    return isSecretName(end) || secretHeaderEnds.has(end.toLowerCase());
+  });
+}
+
+const secretHeaderEnds: ReadonlySet<string> = new Set(["accesskey", "subscriptionkey", "jwt"]);
+
+/** `Bearer …`, `Basic …` or a token that is signed, under whatever name. */
+const isCredential = (value: string): boolean =>
+  /^\s*(bearer|basic)\s+\S/i.test(value) || /^\s*eyJ[\w-]+\.[\w-]+\.[\w-]*\s*$/.test(value);
+
 const notInNames = /[^a-z0-9]/gi;
 const longestSpelling = 2 * Math.max(...secretNames.map((name) => name.length));
 

@@ -36,11 +36,14 @@ export async function makeApiDocument(app: HttpServer, info: ApiInfo): Promise<A
   for (const schema of [ProblemOutput, ...Object.values(app.getSchemas())]) {
     scratch.addSchema(schema);
   }
-  for (const { method, url, schema } of app.routeList.filter(isDocumented)) {
-    scratch.route({ method, url, schema: withProblem(schema), handler: () => undefined });
+  const routes = app.routeList.filter(isDocumented);
+  for (const route of routes) {
+    const { method, url } = route;
+    scratch.route({ method, url, schema: withProblem(withForms(route)), handler: () => undefined });
   }
   await scratch.ready();
   const document = scratch.swagger() as unknown as ApiDocument;
+  for (const route of routes.filter(takesForms)) makeBodyOptional(document, route);
   await scratch.close();
   return document;
 }
@@ -50,6 +53,20 @@ export const isDocumented = ({ method, url, schema }: Route): boolean =>
   method !== "HEAD" && method !== "OPTIONS" && !url.includes("*") && !isHidden(schema);
 
 const isHidden = (schema: FastifySchema | undefined) => schema?.hide === true;
+
+const takesForms = ({ config }: Route): boolean => config?.formBody !== undefined;
+
+const withForms = (route: Route): FastifySchema | undefined =>
+  takesForms(route)
+    ? { ...route.schema, consumes: ["application/json", "application/x-www-form-urlencoded"] }
+    : route.schema;
+
+/** The generator requires every body; where forms are taken, no body is an empty one. */
+function makeBodyOptional({ paths }: ApiDocument, { method, url }: Route): void {
+  const operation = paths[url.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
+  const body = (operation as { requestBody?: { required: boolean } } | undefined)?.requestBody;
+  if (body !== undefined) body.required = false;
+}
 
 /** Every route may refuse, and all refusals look alike. */
 function withProblem(schema: FastifySchema = {}): FastifySchema {

@@ -7,11 +7,12 @@ import type { Outcome } from "../runtime/instances.ts";
 import { outcomeJson } from "../runtime/outcome-output.ts";
 import type { OutputResponse } from "../runtime/run-output.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { askerOf } from "./asker.ts";
 import type { HttpServer } from "./create-server.ts";
 import { extensionsOf } from "./extensions-of.ts";
 import { readInstanceRequest } from "./instance-request.ts";
 import { versionIn } from "./query-string.ts";
-import { historyJson, workflowHeader } from "./transition-output.ts";
+import { historyJson, TransitionHistory, workflowHeader } from "./transition-output.ts";
 import { viewerOf } from "./viewer.ts";
 
 const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
@@ -38,6 +39,14 @@ const TransitionQuery = Type.Object({
   extensions: Extensions,
 });
 
+const AckQuery = Type.Object({
+  role: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String())], {
+      description: "of a caller who sends no role header",
+    }),
+  ),
+});
+
 const envelope = {
   tags: Type.Optional(Type.Array(Type.String())),
   stage: Type.Optional(Type.Union([Type.String({ maxLength: 120 }), Type.Null()])),
@@ -48,7 +57,10 @@ const CreateInstanceDto = Type.Object(
   { $id: "CreateInstanceDto", additionalProperties: true },
 );
 const TransitionDataInput = Type.Object(
-  { key: Type.Optional(Type.String({ description: "idempotency key" })), ...envelope },
+  {
+    key: Type.Optional(Type.String({ maxLength: 100, description: "idempotency key" })),
+    ...envelope,
+  },
   { $id: "TransitionDataInput", additionalProperties: true },
 );
 const InstanceOutcome = Type.Object(
@@ -68,6 +80,8 @@ const instancesPath = "/api/v1/:domain/workflows/:workflow/instances";
 const tags = ["instances"];
 const response = { 200: Type.Ref("InstanceOutcome"), 202: Type.Ref("InstanceOutcome") };
 const config = { checksBodyItself: true, formBody: "envelope" } as const;
+const bodyHint =
+  "The body is the envelope when it has `attributes`, or nothing but `key`, `tags` and `stage`; any other is the data themselves. The header `x-service-payload-mode` (`raw` or `standard`) decides where that is not what is meant.";
 
 /** Starting instances, moving them, and the history of both. */
 export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): void {
@@ -81,6 +95,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       config,
       schema: {
         summary: "Start an instance",
+        description: bodyHint,
         tags,
         params: WorkflowPath,
         querystring: StartQuery,
@@ -94,8 +109,22 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       const version = versionIn(request.query.version);
       refuseSystemFlow(domain, workflow);
       const asked = readInstanceRequest(request, "start");
-      const wanted = { domain, workflow, version, sync };
-      const outcome = await runtime().instances.start({ ...asked, ...wanted });
+      const outcome = await runtime().instances.start({
+        id: asked.id,
+        domain,
+        workflow,
+        version,
+        sync,
+        key: asked.key,
+        payload: asked.payload,
+        sent: asked.sent,
+        author: asked.author,
+        roles: asked.roles,
+        headers: asked.headers,
+        traceId: asked.traceId,
+        triggerDepth: asked.triggerDepth,
+        signal: asked.signal,
+      });
       return sendOutcome(reply, runtime(), outcome);
     },
   );
@@ -136,6 +165,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       config,
       schema: {
         summary: "Send a transition to an instance",
+        description: bodyHint,
         tags,
         params: TransitionPath,
         querystring: TransitionQuery,
@@ -178,6 +208,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       summary: "The state that ended the caller's poll has been seen: go on",
       tags,
       params: InstancePath,
+      querystring: AckQuery,
     },
     handler: async (request, reply) => {
       const { domain, workflow, instance: reference } = request.params;
@@ -193,7 +224,14 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
 
   app.get(
     `${instancesPath}/:instance/transitions`,
-    { schema: { summary: "History of an instance, oldest first", tags, params: InstancePath } },
+    {
+      schema: {
+        summary: "History of an instance, oldest first",
+        tags,
+        params: InstancePath,
+        response: { 200: TransitionHistory },
+      },
+    },
     async (request, reply) => {
       const { domain, workflow, instance: reference } = request.params;
       const { instances, refuseUnknownWorkflow } = runtime();
@@ -204,7 +242,7 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
       }
       const records = await instances.records(instance.id);
       const sight = await instances.sightOf(instance, viewerOf(request));
-      return reply.type("application/json; charset=utf-8").send(historyJson(records, sight));
+      return sendJson(reply, historyJson(records, sight));
     },
   );
 }
@@ -238,11 +276,11 @@ async function sendOutcome(
     : await extensionsOf(runtime, request, outcome.instance, leftOut);
   const { sightOf } = runtime.instances;
   const json = await outcomeJson(outcome, sightOf, viewerOf(request), extensions);
-  return reply
-    .status(outcome.accepted ? 202 : 200)
-    .type("application/json; charset=utf-8")
-    .send(json);
+  return sendJson(reply.status(outcome.accepted ? 202 : 200), json);
 }
+
+const sendJson = (reply: FastifyReply, json: string) =>
+  reply.type("application/json; charset=utf-8").send(json);
 
 /** As bytes: of a text Fastify would complete the content type, and it is the script's to say. */
 function sendOutput(reply: FastifyReply, output: OutputResponse): FastifyReply {

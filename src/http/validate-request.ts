@@ -53,12 +53,15 @@ function createCompiler(app: FastifyInstance): Compiler {
     const schema = given as Schema;
     const part = partNames[httpPart ?? "body"] ?? "request";
     const isOptional = mayBeAbsent(schema);
-    const rename = httpPart === "querystring" ? renameTo(schema) : undefined;
+    const isQuery = httpPart === "querystring";
+    const rename = isQuery ? renameTo(schema) : undefined;
+    const booleans = isQuery ? booleansOf(schema) : [];
     const validator = lazily(() => (httpPart === "body" ? literal() : textual()).compile(schema));
     return (data: unknown) => {
       // Fastify shows an absent body as null.
       if (data === null && isOptional) return true;
       rename?.(data as Record<string, unknown>);
+      for (const name of booleans) foldBoolean(data as Record<string, unknown>, name);
       const validate = validator();
       if (validate(httpPart === "body" ? toPlain(data as JsonValue) : data)) return true;
       const errors = errorsByPath(validate.errors ?? []);
@@ -95,6 +98,17 @@ function renameTo(schema: Schema): ((query: Record<string, unknown>) => void) | 
       delete query[folded];
     }
   };
+}
+
+const booleansOf = (schema: Schema): string[] =>
+  Object.entries((schema["properties"] as Record<string, Schema> | undefined) ?? {})
+    .filter(([, property]) => property["type"] === "boolean")
+    .map(([name]) => name);
+
+/** Some clients write a boolean as their language does: `True`. */
+function foldBoolean(query: Record<string, unknown>, name: string): void {
+  const value = query[name];
+  if (typeof value === "string") query[name] = value.toLowerCase();
 }
 
 export function errorsByPath(errors: readonly ErrorObject[]): ErrorsByPath {

@@ -108,6 +108,9 @@ describe("refused as a whole, with nothing processed:", () => {
     "a=%zz",
     "a=%00",
     "key=1&attributes[a]=1&attributes=2",
+    '{"amount":1}',
+    ' { "amount": "a=b&c=d" }',
+    "{}",
   ])("%s", async (body) => {
     const id = await orders.begin({ key: crypto.randomUUID() });
 

@@ -151,6 +151,34 @@ describe("headers", () => {
     expect(JSON.stringify(record)).not.toMatch(/eyJhbGciOi|session=1|eDp5|k-1/);
   });
 
+  test.each([
+    ["X-Auth-Token", "t-1"],
+    ["X-Amz-Security-Token", "t-2"],
+    ["Private_Token", "t-3"],
+    ["X-Client-Secret", "t-4"],
+    ["Ocp-Apim-Subscription-Key", "t-5"],
+    ["X-Forwarded", "Bearer t-6"],
+    ["X-Assertion", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ0LTcifQ.t-7"],
+  ])("hide a credential in %s", async (name, value) => {
+    const id = await orders.begin({}, { headers: { [name]: value } });
+
+    const [record] = await orders.history(id);
+
+    expect(record?.header).toMatchObject({ [name.toLowerCase()]: "***" });
+  });
+
+  test.each([
+    ["X-Token-Type", "device"],
+    ["X-Secretary", "Ada"],
+    ["X-Note", "the bearer of this"],
+  ])("show %s, which is no credential", async (name, value) => {
+    const id = await orders.begin({}, { headers: { [name]: value } });
+
+    const [record] = await orders.history(id);
+
+    expect(record?.header).toMatchObject({ [name.toLowerCase()]: value });
+  });
+
   test("are masked for queued work too, in the history and in the job", async () => {
     const answer = await orders.start(
       {},

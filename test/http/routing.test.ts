@@ -86,6 +86,20 @@ test("a query schema gets its own spelling back, with values converted and defau
   expect(none.json()).toEqual({ pageSize: 20 });
 });
 
+test.each([
+  ["True", true],
+  ["TRUE", true],
+  ["False", false],
+])("a boolean in a query may be written %s", async (text, value) => {
+  const { app } = aServer();
+  const querystring = Type.Object({ isSync: Type.Optional(Type.Boolean()) });
+  app.get("/flag", { schema: { querystring } }, (request) => request.query);
+
+  const answer = await app.inject(`/flag?isSync=${text}`);
+
+  expect(answer.json()).toEqual({ isSync: value });
+});
+
 test("a query against its schema is answered 400 with every mistake by name", async () => {
   const { app } = aServer();
   const querystring = Type.Object({

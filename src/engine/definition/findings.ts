@@ -80,12 +80,13 @@ export function at(path: string, ...steps: readonly (string | number)[]): string
   return reached;
 }
 
-/** The `errors` map of a problem response. */
+/** The `errors` map of a problem response; what belongs to no member is filed under `general`. */
 export function errorsByPath(findings: readonly Finding[]): ErrorsByPath {
   const byPath = new Map<string, string[]>();
   for (const { path, message } of findings) {
-    const messages = byPath.get(path);
-    if (messages === undefined) byPath.set(path, [message]);
+    const name = path === "" ? "general" : path;
+    const messages = byPath.get(name);
+    if (messages === undefined) byPath.set(name, [message]);
     else messages.push(message);
   }
   return Object.fromEntries(byPath);
