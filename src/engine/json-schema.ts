@@ -6,7 +6,8 @@
  * - patterns run in linear time (`json-schema/pattern.ts`), and so does `uniqueItems`;
  * - nothing is fetched: a `$ref` to another document accepts everything, with a warning at publish.
  *
- * Unknown keywords (`x-labels` and its like) are ignored, as the drafts say.
+ * Unknown keywords are ignored, as the drafts say; `x-labels` and `x-errorMessages` are what callers
+ * are told in their language.
  */
 import { Ajv, type ErrorObject, type Options } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
@@ -22,6 +23,7 @@ import { formats } from "./json-schema/formats.ts";
 import { isSchemaObject } from "./json-schema/nodes.ts";
 import { compilePattern } from "./json-schema/pattern.ts";
 import { addLinearUniqueItems } from "./json-schema/unique-items.ts";
+import { wordsOf, type Words } from "./json-schema/words.ts";
 
 /** What is wrong with a payload, and where. */
 export interface SchemaError {
@@ -30,6 +32,9 @@ export interface SchemaError {
   readonly keyword: string;
   readonly message: string;
   readonly schemaPath: string;
+  /** What the keyword asks for: `{ minLength: 3 }`. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly words?: Words;
 }
 
 export interface CompiledSchema {
@@ -80,6 +85,8 @@ export function compileSchema(schema: object | boolean): CompiledSchema {
  */
 const options: Options = {
   allErrors: true,
+  // Errors bring the subschema that they are about.
+  verbose: true,
   strict: false,
   meta: false,
   validateSchema: false,
@@ -146,7 +153,7 @@ function toCompiled(validate: {
 /** One entry per node and keyword: three members that are missing from one object are one error. */
 function byKeyword(errors: readonly ErrorObject[]): SchemaError[] {
   const found: SchemaError[] = [];
-  const missing = new Map<string, { at: number; members: string[] }>();
+  const missing = new Map<string, { at: number; members: string[]; schema: unknown }>();
   for (const error of errors) {
     const said = toSchemaError(error);
     const member: unknown = error.params["missingProperty"];
@@ -155,14 +162,16 @@ function byKeyword(errors: readonly ErrorObject[]): SchemaError[] {
       continue;
     }
     const id = `${said.schemaPath} ${said.path}`;
-    const group = missing.get(id) ?? { at: found.length, members: [] };
+    const { parentSchema: schema } = error;
+    const group = missing.get(id) ?? { at: found.length, members: [], schema };
     if (group.members.length === 0) found.push(said);
     group.members.push(member);
     missing.set(id, group);
   }
-  for (const { at, members } of missing.values()) {
+  for (const { at, members, schema } of missing.values()) {
     const list = members.map((member) => JSON.stringify(member)).join(",");
-    found[at] = { ...found[at]!, message: `Required properties [${list}] are not present` };
+    const message = `Required properties [${list}] are not present`;
+    found[at] = { ...found[at]!, message, words: wordsOf(schema, "required", members) };
   }
   return found;
 }
@@ -181,8 +190,16 @@ function toSchemaError(error: ErrorObject): SchemaError {
     keyword: error.keyword,
     message: sayError(error),
     schemaPath: error.schemaPath,
+    parameters: isPlain(error.schema) ? { [error.keyword]: error.schema } : {},
+    words: wordsOf(error.parentSchema, error.keyword),
   };
 }
+
+/** What is no subschema; a list of thousands of values helps nobody. */
+const isPlain = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.length <= 20 && value.every((item) => !Array.isArray(item) && isPlain(item))
+    : value !== undefined && (typeof value !== "object" || value === null);
 
 function sayError({ keyword, params, message }: ErrorObject): string {
   const said = message ?? `fails '${keyword}'`;

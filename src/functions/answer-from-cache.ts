@@ -13,10 +13,9 @@ import { problems } from "../engine/problems.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import { CacheTrouble, type CachePlace } from "../runtime/answer-cache.ts";
 import type { FunctionPorts } from "../runtime/function-ports.ts";
-import { nothingRun } from "../runtime/read-context.ts";
 import { scriptOf } from "../runtime/run-read-tasks.ts";
 import type { FunctionAnswer } from "./function-answer.ts";
-import type { FunctionCall } from "./function-call.ts";
+import { readingOfCall, type FunctionCall } from "./function-call.ts";
 
 export async function fromCacheOr(
   ports: FunctionPorts,
@@ -82,14 +81,14 @@ async function placeOf(
 
 async function keyOf(
   { scripts }: FunctionPorts,
-  { domain, version, helpers }: FunctionDefinition,
+  definition: FunctionDefinition,
   { scripts: candidates, text }: CacheKey,
-  { place, body, asker }: FunctionCall,
+  call: FunctionCall,
 ): Promise<string | undefined> {
-  const { instance, workflow } = place;
-  const reading = { ...nothingRun, asker, domain, version, instance, workflow, body: body ?? {} };
+  const reading = readingOfCall(definition, call);
   for (const script of candidates) {
-    const { value } = await scripts.run("cacheKey", scriptOf(reading, helpers, script));
+    const asked = scriptOf(reading, definition.helpers, script);
+    const { value } = await scripts.run("cacheKey", asked);
     if (typeof value === "string" && value.trim() !== "") return value;
   }
   return text === undefined || text.trim() === "" ? undefined : text;

@@ -9,8 +9,7 @@ import type { FunctionPorts } from "../runtime/function-ports.ts";
 import { loadSchema } from "../runtime/load-program.ts";
 import { fromCacheOr } from "./answer-from-cache.ts";
 import { fingerprint, type FunctionAnswer } from "./function-answer.ts";
-import type { FunctionCall } from "./function-call.ts";
-import { contractReading } from "./function-contract.ts";
+import { readingOfCall, type FunctionCall } from "./function-call.ts";
 import { findFunction, refuseFunction } from "./function-gate.ts";
 import { parameter } from "./instance-call.ts";
 import { pickEntry } from "./pick-entry.ts";
@@ -59,10 +58,11 @@ function refusedVerb(
 async function checkBody(
   ports: FunctionPorts,
   definition: FunctionDefinition,
-  { body, place, asker, key }: FunctionCall,
+  call: FunctionCall,
 ): Promise<void> {
+  const { body, key } = call;
   if (body === undefined) return;
-  const reading = contractReading(definition, place, asker);
+  const reading = readingOfCall(definition, call);
   const entry = await pickEntry(ports, definition.schemas.input, reading);
   if (entry === undefined) return;
   const schema = await loadSchema(ports.catalogue, entry.reference);

@@ -50,6 +50,8 @@ async function taskFor(
       (await wordsIn(ports, deepest(levels), viewer)) ?? (await wordsIn(ports, levels[0], viewer));
     const { workflow } = levels[0];
     return {
+      // A key may belong to another instance once this one has ended.
+      id: instance.id,
       instanceId: instance.key ?? instance.id,
       workflow: instance.flow,
       title: words?.title ?? pickLabel(workflow.labels, language) ?? instance.flow,

@@ -1,4 +1,6 @@
 /** What a function tells about itself: its verbs, its address, and the views and schemas around it. */
+import { ComponentKind } from "../engine/component-kind.ts";
+import type { SlotEntry } from "../engine/definition/model.ts";
 import type {
   FunctionDefinition,
   FunctionTarget,
@@ -38,14 +40,20 @@ export async function functionInfo(
   const pinned = version === undefined ? [] : ([["version", version]] as const);
   const slotHref = (slot: string, target: FunctionTarget) =>
     `${href}/${slot}${queryText([["target", target], ...pinned])}`;
+  // Whether the address would answer now: packages are published file by file.
+  const isThere = async (entry: SlotEntry | undefined, kind: ComponentKind) =>
+    entry !== undefined &&
+    (await ports.catalogue.find({ ...entry.reference, kind }, entry.reference.version)) !==
+      undefined;
   const viewSlot = async (target: FunctionTarget) => {
     const entry = await pickEntry(ports, definition.views[target], reading);
-    const hasView = entry !== undefined;
+    const hasView = await isThere(entry, ComponentKind.view);
     return { href: slotHref("view", target), hasView, loadData: entry?.loadData ?? false };
   };
   const schemaSlot = async (target: FunctionTarget) => {
     const entry = await pickEntry(ports, definition.schemas[target], reading);
-    return { href: slotHref("schema", target), hasSchema: entry !== undefined };
+    const hasSchema = await isThere(entry, ComponentKind.schema);
+    return { href: slotHref("schema", target), hasSchema };
   };
   const [inputView, outputView] = [await viewSlot("input"), await viewSlot("output")];
   const [inputSchema, outputSchema] = [await schemaSlot("input"), await schemaSlot("output")];
@@ -97,8 +105,8 @@ export async function functionSchema(
   return answerJson(await showSchema(ports, entry.reference, place.instance, asker.viewer));
 }
 
-/** The rules of a function's slots see the instance's data as body; none in a domain. */
-export const contractReading = (
+/** Who asks for a contract sends no body: its rules see the instance's data there; none in a domain. */
+const contractReading = (
   { domain, version }: FunctionDefinition,
   { instance, workflow }: FunctionPlace,
   asker: Asker,

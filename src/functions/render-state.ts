@@ -154,7 +154,6 @@ async function offerItem(
   isShown: boolean,
 ): Promise<object> {
   const { key } = transition;
-  const query = [["transitionKey", key]] as const;
   const link = isShown
     ? { hasView: false, loadData: true }
     : await viewLink(ports, { at, transition }, true);
@@ -162,17 +161,22 @@ async function offerItem(
     name: key,
     key,
     kind,
-    href: transitionHref(polled, key),
-    view: { ...link, href: functionHref(polled, "view", query) },
-    schema: {
-      hasSchema: transition.schema.length > 0,
-      href: functionHref(polled, "schema", query),
-    },
+    ...linksOf(polled, key, link, transition.schema.length > 0),
     annotations: transition.annotations,
   };
 }
 
-/** What time will do: nobody can call them, everybody may know. Asked for only where there are any. */
+/** The same three for every entry of the list: clients read them without a look at its kind. */
+function linksOf(polled: Instance, key: string, view: ViewLink, hasSchema: boolean) {
+  const query = [["transitionKey", key]] as const;
+  return {
+    href: transitionHref(polled, key),
+    view: { ...view, href: functionHref(polled, "view", query) },
+    schema: { hasSchema, href: functionHref(polled, "schema", query) },
+  };
+}
+
+/** What time will do: a call of one is refused, everybody may know. Asked for only where there are any. */
 async function scheduledItems({ store }: FunctionPorts, levels: Levels): Promise<object[]> {
   const items = await Promise.all(
     levels.map(async ({ instance, workflow }) => {
@@ -195,8 +199,7 @@ async function scheduledItems({ store }: FunctionPorts, levels: Levels): Promise
       key,
       kind: "scheduled",
       executeAtUtc: dueAt.toISOString(),
-      view: { hasView: false, loadData: false },
-      schema: { hasSchema: false },
+      ...linksOf(levels[0].instance, key, { hasView: false, loadData: false }, false),
       annotations,
     }));
 }

@@ -16,13 +16,13 @@ import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { StepFailed } from "../engine/task-failure.ts";
 import type { FunctionPorts } from "../runtime/function-ports.ts";
-import { nothingRun, type Reading } from "../runtime/read-context.ts";
+import type { Reading } from "../runtime/read-context.ts";
 import { outputOf } from "../runtime/run-extensions.ts";
 import { toResponse } from "../runtime/run-output.ts";
 import { runReadTasks, scriptOf, type TasksRun } from "../runtime/run-read-tasks.ts";
 import type { ResponseValue } from "../scripting/contract.ts";
 import { answerJson, type FunctionAnswer } from "./function-answer.ts";
-import type { FunctionCall } from "./function-call.ts";
+import { readingOfCall, type FunctionCall } from "./function-call.ts";
 
 type Result = Pick<ResponseValue, "statusCode" | "headers"> & { data: JsonValue | undefined };
 
@@ -31,24 +31,11 @@ export async function runFunction(
   definition: FunctionDefinition,
   call: FunctionCall,
 ): Promise<FunctionAnswer> {
-  const ran = await runTasks(ports, definition, readingFor(definition, call));
+  const ran = await runTasks(ports, definition, readingOfCall(definition, call));
   const result = await resultOf(ports, definition, ran);
   if (definition.rawResponse) return rawAnswer(definition, result);
   return answerJson(stringifyJson({ [variableName(definition.key)]: result.data ?? null }));
 }
-
-const readingFor = (
-  { domain, version }: FunctionDefinition,
-  { place, body, asker }: FunctionCall,
-): Reading => ({
-  ...nothingRun,
-  asker,
-  domain,
-  version,
-  instance: place.instance,
-  workflow: place.workflow,
-  body: body ?? {},
-});
 
 async function runTasks(
   ports: FunctionPorts,

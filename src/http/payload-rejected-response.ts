@@ -1,12 +1,24 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { sayWords } from "../engine/json-schema/words.ts";
 import type { PayloadRejected } from "../engine/payload-rejected.ts";
+import { languagesIn } from "../engine/pick-label.ts";
 
 /**
  * A payload that its schema rejects has a body of its own in the specification:
- * `{ error: { validationErrors: [ { members, message } ] } }`, members being instance paths.
+ * `{ error: { validationErrors: [ { members, message } ] } }`, members being instance paths. Where the
+ * schema's author has words for a mistake, the caller reads them in their language.
  */
-export function sendPayloadRejected(rejected: PayloadRejected, reply: FastifyReply): FastifyReply {
-  const { errors, target, message } = rejected;
+export function sendPayloadRejected(
+  rejected: PayloadRejected,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const { target, message } = rejected;
+  const language = request.headers["accept-language"];
+  const errors = rejected.errors.map(({ words, ...error }) => {
+    const said = sayWords(words, language);
+    return { ...error, message: said.message ?? error.message, label: said.label };
+  });
   const body = {
     error: {
       prefix: "validation",
@@ -16,12 +28,15 @@ export function sendPayloadRejected(rejected: PayloadRejected, reply: FastifyRep
       validationErrors: errors.map((e) => ({ message: e.message, members: [e.path] })),
       data: {
         validation: {
-          errors: errors.map(({ path, keyword, message: text, schemaPath }) => ({
+          culture: cultureOf(language),
+          errors: errors.map(({ path, keyword, message: text, label, schemaPath, parameters }) => ({
             path,
             keyword,
             code: `schema.${keyword}`,
             message: text,
+            label,
             schemaPath,
+            parameters: parameters ?? {},
           })),
         },
       },
@@ -33,3 +48,9 @@ export function sendPayloadRejected(rejected: PayloadRejected, reply: FastifyRep
     .header("content-type", "application/json; charset=utf-8")
     .send(JSON.stringify(body));
 }
+
+/** The language that was asked for, as such names are written: `de-AT`. */
+const cultureOf = (acceptLanguage: string | undefined): string => {
+  const [first = "en"] = languagesIn(acceptLanguage);
+  return first.replace(/-([a-z]{2})$/, (_, region: string) => `-${region.toUpperCase()}`);
+};

@@ -59,7 +59,7 @@ export function sendProblem(
   reply: FastifyReply,
   settings: ProblemSettings,
 ): FastifyReply {
-  if (error instanceof PayloadRejected) return sendPayloadRejected(error, reply);
+  if (error instanceof PayloadRejected) return sendPayloadRejected(error, request, reply);
   const problem = toProblem(error, request, settings);
   if (problem.status >= 500) logFault(error, problem, request);
 

@@ -2,32 +2,24 @@
  * The caller has seen the state its poll ended in: the run that paused there goes on. Nothing waits:
  * nothing to do. A parent passes it on to the subflow that is open.
  */
-import type { LongPoll } from "../engine/definition/model.ts";
 import { isTerminal, type Instance } from "../engine/instance.ts";
 import { problems } from "../engine/problems.ts";
-import { rolesAllow } from "../engine/role-gate.ts";
-import { resumeWaiting } from "../engine/transition/resume-run.ts";
-import type { Program } from "../engine/transition/run.ts";
-import { roleCaller, type Viewer } from "./check-roles.ts";
+import type { Asker } from "./asker.ts";
 import type { InstancePorts } from "./instances.ts";
-import { loadProgram } from "./load-program.ts";
+import { loadWorkflow } from "./load-program.ts";
 import { longPollAt, overridesOf } from "./overrides.ts";
-import { scriptRequest } from "./script-request.ts";
+import { admitsPoll } from "./poll-gate.ts";
 
-export async function ackPoll(
-  ports: InstancePorts,
-  polled: Instance,
-  viewer: Viewer,
-): Promise<void> {
+export async function ackPoll(ports: InstancePorts, polled: Instance, asker: Asker): Promise<void> {
   const instance = await leafOf(ports, polled);
   const { id, status, current } = instance;
   if (isTerminal(status)) throw problems.instanceTerminal({ instance: id, status });
-  const { domain, flow: workflow, flowVersion: version } = instance;
-  const program = await loadProgram(ports.catalogue, { domain, workflow, version });
+  const { domain, flow, flowVersion: version } = instance;
+  const workflow = await loadWorkflow(ports.catalogue, { domain, workflow: flow, version });
   const overrides = await overridesOf(ports.catalogue, instance);
-  const longPoll = longPollAt(program.workflow, overrides, current.key);
+  const longPoll = longPollAt(workflow, overrides, current.key);
   if (longPoll?.terminate !== true) return;
-  if (!(await mayAck(ports, program, instance, longPoll, viewer))) {
+  if (!(await admitsPoll(ports, { instance, workflow }, longPoll, asker))) {
     throw problems.roleDenied({ what: `the poll of the state '${current.key}'` });
   }
   const job = await ports.jobStore.takePause(id, ports.nodeId);
@@ -44,21 +36,4 @@ async function leafOf({ store }: InstancePorts, polled: Instance): Promise<Insta
     leaf = child;
   }
   return leaf;
-}
-
-async function mayAck(
-  ports: InstancePorts,
-  program: Program,
-  instance: Instance,
-  { roles: grants, rule }: LongPoll,
-  viewer: Viewer,
-): Promise<boolean> {
-  if (rule === undefined) {
-    return rolesAllow(grants, await roleCaller(ports, grants, instance, viewer));
-  }
-  const { author, roles, request } = viewer;
-  const headers = request?.headers ?? {};
-  const waiting = { program, instance, phase: "auto", author, headers, roles } as const;
-  const run = resumeWaiting(waiting, ports.tools);
-  return ports.scripts.holds(scriptRequest(ports, { run, traceId: undefined }, rule));
 }

@@ -8,6 +8,7 @@ import type {
   StoredRecord,
 } from "../storage/instance-store.ts";
 import { ackPoll } from "./ack-poll.ts";
+import type { Asker } from "./asker.ts";
 import type { JobStore } from "../storage/job-store.ts";
 import { changeInstance, type TransitionRequest } from "./change-instance.ts";
 import type { ExecutePorts } from "./execution.ts";
@@ -50,7 +51,7 @@ export interface Instances {
   retry(request: RetryRequest): Promise<Retried>;
   incidents: IncidentStore;
   /** Goes on with a run that paused until its caller has seen the state. */
-  ackPoll(instance: Instance, viewer: Viewer): Promise<void>;
+  ackPoll(instance: Instance, asker: Asker): Promise<void>;
   /** Throws when `queryRoles` do not let the viewer look at the instance. */
   refuseQuery(instance: Instance, viewer: Viewer): Promise<void>;
   /** Children of an instance, oldest first. */
@@ -76,7 +77,7 @@ export function createInstances(ports: InstancePorts): Instances {
       beforeAnswer(ports, await withOutput(ports, request, await changeInstance(ports, request))),
     retry: (request) => retryInstance(ports, request),
     incidents: ports.incidents,
-    ackPoll: (instance, viewer) => ackPoll(ports, instance, viewer),
+    ackPoll: (instance, asker) => ackPoll(ports, instance, asker),
     refuseQuery: (instance, viewer) => refuseQuery(ports, instance, viewer),
     correlations: (instanceId) => store.correlations(instanceId),
     find: (address) => store.find(address),

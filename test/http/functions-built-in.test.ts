@@ -403,7 +403,7 @@ describe("human-task", async () => {
     (await app.get("/api/v1/people/functions/human-task", headers)).body;
 
   test("lists what waits for somebody who may do something, newest first", async () => {
-    await approvals.begin(
+    const first = await approvals.begin(
       { attributes: { humanTask: { title: "Approve it", description: "of 10" } }, key: "A-1" },
       { headers: { act_sub: "ann" } },
     );
@@ -418,6 +418,7 @@ describe("human-task", async () => {
     ]);
     expect(await tasks({ act_sub: "ann" })).toEqual([
       {
+        id: first,
         instanceId: "A-1",
         workflow: "approval",
         title: "Approve it",

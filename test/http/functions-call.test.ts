@@ -48,6 +48,7 @@ describe("a function of a domain", () => {
       { attributes: { a: 1 }, key: "k" },
     ],
     ["DELETE", "[1,2]", "application/json", [1, 2]],
+    ["POST", "null", "application/json", null],
     [
       "POST",
       "a[b]=1&a[c]=x&l[]=1&l[]=2",
@@ -184,6 +185,11 @@ describe("a function of a domain", () => {
           { schema: schema("search") },
         ],
       }),
+      aFunction("search-by-body", seen, {
+        inputSchema: [
+          { rule: expression('context.Body.kind == "any"'), schema: schema("any-search") },
+        ],
+      }),
     );
 
     const refused = await app.post(`${path}/search-it`, { name: 1 });
@@ -198,6 +204,8 @@ describe("a function of a domain", () => {
       (await app.post(`${path}/search-by-rule`, { name: "n" }, { "x-kind": "any" })).status,
     ).toBe(400);
     expect((await app.post(`${path}/search-by-rule`, { name: "n" })).status).toBe(200);
+    expect((await app.post(`${path}/search-by-body`, { kind: "any" })).status).toBe(400);
+    expect((await app.post(`${path}/search-by-body`, { kind: "some" })).status).toBe(200);
   });
 });
 

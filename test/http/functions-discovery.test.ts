@@ -48,6 +48,10 @@ await app.publish(
   aFunction("older", nothing, {}, { version: "1.0.0" }),
   aFunction("older", nothing, {}, { version: "2.0.0" }),
   aFunction("unlisted", nothing, { scope: "F" }),
+  aFunction("too-early", nothing, {
+    inputView: viewRef("not-published"),
+    outputSchema: schemaRef("not-published"),
+  }),
   aWorkflow("lists")
     .state("here")
     .with({
@@ -100,6 +104,19 @@ describe("/info", () => {
       rawResponse: false,
       cacheable: false,
     });
+  });
+
+  test("has no view and no schema where none is published yet", async () => {
+    const { body } = await app.get(`${domain}/too-early/info`);
+
+    expect(body).toMatchObject({
+      hasView: false,
+      hasSchema: false,
+      inputView: { hasView: false },
+      outputSchema: { hasSchema: false },
+    });
+    expect((await app.get(`${domain}/too-early/view`)).status).toBe(404);
+    expect((await app.get(`${domain}/too-early/schema?target=output`)).status).toBe(404);
   });
 
   test("keeps the version that was asked for in its addresses", async () => {
@@ -203,6 +220,7 @@ describe("the functions of a domain", () => {
       "guarded 1.0.0",
       "older 1.0.0",
       "older 2.0.0",
+      "too-early 1.0.0",
       "unlisted 1.0.0",
       "whole 1.2.0",
     ]);

@@ -31,6 +31,14 @@ await app.publish(
   showing("plain", { interaction: { longPoll: { terminate: false } } }),
   showing("guarded", paused(forOfficers)),
   showing("ruled", paused({ rule: handler("return context.Instance.Data.pause === true;") })),
+  showing(
+    "channelled",
+    paused({
+      rule: handler(
+        "if (context.Headers['x-broken'] !== undefined) throw new Error('broken'); return context.QueryParameters.channel === 'app';",
+      ),
+    }),
+  ),
   aWorkflow("chain")
     .state("open")
     .transition("begin", { to: "hop" })
@@ -41,7 +49,9 @@ await app.publish(
     .state("seen", { type: "finish", subType: "success" }),
   offering("order"),
   offering("strict", {
-    states: { shown: { interaction: { longPoll: { ...forOfficers, fallbackTimeoutSeconds: 7 } } } },
+    states: {
+      shown: { interaction: { longPoll: { ...forOfficers, fallbackTimeoutSeconds: 50 } } },
+    },
   }),
 );
 
@@ -194,6 +204,7 @@ describe("a state that ends its caller's poll", () => {
 describe("for whom a state waits", () => {
   const guarded = instancesOf(app, "guarded");
   const ruled = instancesOf(app, "ruled");
+  const channelled = instancesOf(app, "channelled");
   const officer = { role: "officer" };
 
   test("by role: others pass, and may not acknowledge", async () => {
@@ -210,6 +221,18 @@ describe("for whom a state waits", () => {
     expect(await standing(guarded, id)).toBe("seen A");
   });
 
+  test("by role: a caller without a role header names one, for the state and for its acknowledgement", async () => {
+    const id = await guarded.begin();
+    await guarded.send(id, "show", {}, { headers: officer });
+
+    const shown = await app.get(`${guarded.path}/${id}/functions/state?Role=officer`);
+    const answer = await app.post(`${ackPath(guarded.path, id)}?Role=officer`, undefined);
+
+    expect(shown.body).toHaveProperty("interaction.ack");
+    expect(answer.status).toBe(200);
+    expect(await standing(guarded, id)).toBe("seen A");
+  });
+
   test("by a rule, which is asked again when the state is acknowledged", async () => {
     const passed = await ruled.begin({ pause: false });
     await ruled.send(passed, "show");
@@ -220,6 +243,22 @@ describe("for whom a state waits", () => {
     expect(await standing(ruled, id)).toBe("shown B");
     expect((await ack(id, {}, ruled.path)).status).toBe(200);
     expect(await standing(ruled, id)).toBe("seen A");
+  });
+
+  const noHeaders: Record<string, string> = {};
+  test.each([
+    ["holds for the request", "?channel=app", noHeaders, 200],
+    ["does not", "?channel=web", noHeaders, 403],
+    ["fails", "?channel=app", { "x-broken": "1" }, 403],
+  ])("by a rule that %s: shown and acknowledged alike", async (_, query, headers, status) => {
+    const id = await channelled.begin();
+    await channelled.send(id, "show", {}, { query: "sync=true&channel=app" });
+
+    const shown = await app.get(`${channelled.path}/${id}/functions/state${query}`, headers);
+    const answer = await app.post(`${ackPath(channelled.path, id)}${query}`, undefined, headers);
+
+    expect(Object.hasOwn(shown.body as object, "interaction")).toBe(status === 200);
+    expect(answer.status).toBe(status);
   });
 });
 
@@ -301,6 +340,6 @@ describe("an acknowledgement", () => {
       [id],
     )) as [{ child_id: string }];
 
-    expect(await pauses(child)).toMatchObject([{ seconds: 7 }]);
+    expect(await pauses(child)).toMatchObject([{ seconds: 50 }]);
   });
 });

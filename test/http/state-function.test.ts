@@ -180,14 +180,23 @@ describe("the state function", () => {
     ]);
   });
 
-  test("tells when a timer fires, and offers nothing to call it with", async () => {
+  test("tells when a timer fires, with the addresses that clients expect of every entry", async () => {
     const before = Date.now();
     const id = await inReview();
 
     const { transitions } = await stateOf(id);
 
+    const here = `${loans.path}/${id}`;
     const expire = transitions.find(({ name }) => name === "expire");
-    expect(expire).not.toHaveProperty("href");
+    expect(expire).toMatchObject({
+      href: `${here}/transitions/expire`,
+      view: {
+        hasView: false,
+        loadData: false,
+        href: `${here}/functions/view?transitionKey=expire`,
+      },
+      schema: { hasSchema: false, href: `${here}/functions/schema?transitionKey=expire` },
+    });
     expect(Date.parse(expire?.executeAtUtc ?? "")).toBeGreaterThanOrEqual(before + 3_599_000);
     expect(transitions.at(-1)).toMatchObject({ name: "remind", annotations: { why: "late" } });
   });
@@ -602,7 +611,7 @@ describe("an instance with an open subflow", async () => {
     const id = await transfers.begin({});
     await transfers.send(id, "go");
     const offered = (await stateOf(id, customer, transfers.path)).transitions
-      .filter(({ href }) => href !== undefined)
+      .filter(({ kind }) => kind !== "scheduled")
       .map(({ name }) => name);
 
     const asked = ["confirm", "resend", "drop-otp", "note", "drop", "amend", "jump", "after"];
