@@ -62,7 +62,13 @@ function prettyStream(destination: DestinationStream): DestinationStream {
     const pretty = createRequire(import.meta.url)("pino-pretty") as (
       options: object,
     ) => DestinationStream;
-    return pretty({ destination, ignore: "pid,hostname,service", translateTime: "HH:MM:ss.l" });
+    return pretty({
+      destination,
+      ignore: "pid,hostname,service",
+      translateTime: "HH:MM:ss.l",
+      // A request is one line: what somebody is looking for stays on the screen.
+      singleLine: true,
+    });
   } catch {
     return destination;
   }

@@ -157,7 +157,10 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
     log.info({ serverVersion, applied }, "DatabaseReady");
     const database = openPool(databaseUrl, config, log);
     undo.push(() => database.close());
-    const partners = wantsSample(config, embedded) ? await openPartners(undo) : undefined;
+    // A deployment service apart has no use for it: the runtime it publishes to has its own.
+    const isRuntime = roles.has("api") || roles.has("worker");
+    const partners =
+      isRuntime && wantsSample(config, embedded) ? await openPartners(undo) : undefined;
     const outside = openOutside(config, log, database, embedded, undo);
     const opened = await whenAnswered(() =>
       openRuntime({
@@ -201,6 +204,9 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
       }),
     );
     undo.push(() => opened.close(config["Server.ShutdownSeconds"] * 1000));
+    // Before anything is answered: whoever waits for /health finds it there, all of it.
+    const sample =
+      partners === undefined ? undefined : await whenAnswered(() => publishSample(opened, log));
     runtime = opened;
     if (roles.has("deploy")) {
       deploy = openDeploy({
@@ -211,9 +217,6 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         runtimeUrl: config["Runtime.Url"] || callable(runtimeUrl ?? ""),
       });
     }
-
-    const sample =
-      partners === undefined ? undefined : await whenAnswered(() => publishSample(opened, log));
     return { runtimeUrl, deployUrl, databaseUrl, sample, stop };
   } catch (error) {
     await stop().catch((err: unknown) => log.error({ err }, "StopFailed"));
@@ -522,13 +525,13 @@ function reasonOf(cause: unknown): string {
   return message === "" ? code : message;
 }
 
-/** A runtime that serves one domain refuses all others, the sample's too. */
 async function openPartners(undo: Step[]): Promise<SamplePartners> {
   const partners = await startSamplePartners();
   undo.push(() => partners.close());
   return partners;
 }
 
+/** A runtime that serves one domain refuses all others, the sample's too. */
 function wantsSample(config: Config, embedded: boolean): boolean {
   const wanted = config["Runtime.Samples"];
   return wanted === "on" || (wanted === "auto" && embedded && config["Runtime.Domain"] === "");

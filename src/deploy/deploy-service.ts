@@ -63,6 +63,8 @@ type StopReason = "cancel" | "shutdown" | "lost";
 
 interface OpenJob {
   job: PublishJob;
+  /** Its place among all jobs; 0 until it is kept. */
+  number: number;
   request: PublishRequest;
   outcomes: () => FileOutcomes;
   stop: AbortController;
@@ -111,12 +113,11 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
 
   async function beat(): Promise<void> {
     if (open.size === 0) return;
-    for (const id of await jobs.beat(owner)) stopJob(open.get(id), "cancel");
+    for (const id of await jobs.beat(owner, [...open.keys()])) stopJob(open.get(id), "cancel");
   }
 
   async function endOrphans(): Promise<void> {
-    const error = JSON.stringify({ ...interrupted, phase: "failed" });
-    const ended = await jobs.endOrphans(error, clock.now());
+    const ended = await jobs.endOrphans(interrupted, clock.now());
     for (const jobId of ended) log.warn({ jobId }, "PublishJobInterrupted");
   }
 
@@ -151,6 +152,8 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
         await delay(askAgainMs, undefined, { signal: entry.stop.signal }).catch(() => undefined);
       }
     }
+    // At once, not a turn later: whoever adds a job now must start this again.
+    working = undefined;
   }
 
   async function isItsTurn(entry: OpenJob): Promise<boolean> {
@@ -281,8 +284,9 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
       }
       const job = newJob(ports.newId(), request.spec.name, clock.now());
       const stop = new AbortController();
-      const entry = {
+      const entry: OpenJob = {
         job,
+        number: 0,
         request,
         outcomes: () => noOutcomes,
         stop,
@@ -291,14 +295,16 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
       };
       open.set(job.jobId, entry);
       try {
-        await jobs.add(toStored(job), owner);
+        entry.number = await jobs.add(toStored(job), owner);
       } catch (error) {
         open.delete(job.jobId);
         throw error;
       }
       log.info({ jobId: job.jobId, packageName: job.packageName }, "PublishJobAccepted");
+      // Of jobs that come at the same time the later may be heard of first.
       waiting.push(entry);
-      working ??= runAll().finally(() => (working = undefined));
+      waiting.sort((a, b) => a.number - b.number);
+      working ??= runAll();
       return job;
     },
     find,

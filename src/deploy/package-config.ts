@@ -92,8 +92,10 @@ export const folderPath = ({ paths }: PackageConfig, folder: ComponentFolder): s
     .filter((part) => part !== "" && part !== ".")
     .join("/");
 
-/** Diagrams of the studio and what it keeps in `.meta` are no components. */
+/** What describes the package, diagrams of the studio and what it keeps in `.meta` are no components. */
 export const isComponentFile = (path: string): boolean =>
   path.endsWith(".json") &&
+  path !== "package.json" &&
+  !configFiles.includes(path) &&
   !path.endsWith(".diagram.json") &&
   !path.split("/").slice(0, -1).includes(".meta");

@@ -70,6 +70,18 @@ test("diagrams, the .meta folders and other files are no components", () => {
   expect(order(files)).toEqual([["core/Tasks/a.json", "core/Tasks/b.json"]]);
 });
 
+test("a file goes once, also where folders are shared or lie inside each other", () => {
+  const paths = { componentsRoot: ".", mappings: "m", tasks: "all", views: "all", workflows: "." };
+  const files = {
+    "service.config.json": config({ paths }),
+    "package.json": "{}",
+    "all/a.json": "{}",
+    "w.json": "{}",
+  };
+
+  expect(order(files)).toEqual([["all/a.json"], ["w.json"]]);
+});
+
 const everything = {
   "core/Schemas/s.json": "{}",
   "core/Workflows/z.json": "{}",

@@ -37,10 +37,13 @@ export function packageContents(files: PackageFiles, kind: PackageKind): Package
   const config = configOf(files);
   const groups: PackageFile[][] = [];
   const missing: string[] = [];
+  const taken = new Set<string>();
   for (const folder of order[kind]) {
     const path = folderPath(config, folder);
-    const found = filesBelow(files, path);
-    if (found.length === 0 && !hasFolder(files, path)) missing.push(path);
+    if (!hasFolder(files, path)) missing.push(path);
+    // Kinds may share a folder, or have theirs inside another's: a file goes once.
+    const found = filesBelow(files, path).filter((file) => !taken.has(file.path));
+    for (const file of found) taken.add(file.path);
     if (folder === "workflows" && kind === "runtime") groups.push(...systemFlowsFirst(found));
     else groups.push(found);
   }

@@ -1,5 +1,5 @@
 /** Publish, plan, status and cancel of packages. */
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Readable } from "node:stream";
 import { problems } from "../engine/problems.ts";
 import type { HttpServer } from "../http/create-server.ts";
@@ -80,7 +80,16 @@ const JobOutput = Type.Object(
         failed: Type.Array(
           Type.Object({
             path: Type.String(),
-            reason: Type.Object({ code: Type.String(), message: Type.String() }),
+            reason: Type.Object({
+              code: Type.String({ description: "of the runtime's problem" }),
+              message: Type.String(),
+              component: Type.Optional(
+                Type.String({ description: "which one of a file that holds several" }),
+              ),
+              errors: Type.Optional(
+                Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+              ),
+            }),
           }),
         ),
         skipped: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
@@ -198,6 +207,7 @@ export function addPackageRoutes(
   app.post(
     "/api/package/publish/cancel/:jobId",
     {
+      onRequest: withoutEmptyBody,
       schema: {
         summary: "Ask a publish to stop; what is published stays",
         tags,
@@ -251,6 +261,12 @@ function addEvents(app: HttpServer, service: () => DeployService): void {
         .send(Readable.from(eventsOf(service().follow(jobId, signal), signal)));
     },
   );
+}
+
+/** `curl -d ''` announces a form of no bytes. */
+function withoutEmptyBody({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void) {
+  if (headers["content-length"] === "0") delete headers["content-type"];
+  done();
 }
 
 async function jobOrRefusal(service: DeployService, jobId: string): Promise<PublishJob> {

@@ -125,7 +125,11 @@ export async function isPublished(component: JsonValue, runtime: RuntimeClient):
 }
 
 export const hasSameDefinition = (component: JsonObject, published: JsonObject): boolean =>
-  canonicalText(component["attributes"] ?? {}) === canonicalText(published["attributes"] ?? {});
+  canonicalText(component["attributes"] ?? {}) === canonicalText(published["attributes"] ?? {}) &&
+  // The runtime gathers the tags of all versions.
+  tagsOf(component).every((tag) => tagsOf(published).includes(tag));
+
+const tagsOf = ({ tags }: JsonObject): readonly JsonValue[] => (Array.isArray(tags) ? tags : []);
 
 export interface NamedComponent {
   domain: string;

@@ -173,7 +173,8 @@ function summary({ successful, failed: failures, unchanged }: FileOutcomes): str
   const counts = [
     [successful.length, "published"],
     [unchanged, "already there, unchanged"],
-    [failures.length, "failed"],
+    // A file that holds several components may have failed for several reasons.
+    [new Set(failures.map(({ path }) => path)).size, "failed"],
   ] as const;
   const said = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   return said.length === 0 ? "The package has no components." : `Files: ${said.join(", ")}.`;

@@ -23,11 +23,12 @@ export interface StoredPublishJob {
 }
 
 export interface PublishJobStore {
-  add(job: StoredPublishJob, owner: string): Promise<void>;
+  /** Answers the job's number: jobs run in the order of theirs. */
+  add(job: StoredPublishJob, owner: string): Promise<number>;
   find(jobId: string): Promise<StoredPublishJob | undefined>;
   /**
-   * `accepted` becomes `processing`, if no job that came earlier is still to be ended by a living
-   * owner, here or on another node. Of simultaneous callers at most one gets true.
+   * `accepted` becomes `processing`, if no other job is, and none that came earlier still waits, of a
+   * living owner, here or on another node. May be repeated by an owner who did not hear the answer.
    */
   start(jobId: string, owner: string, at: Date): Promise<boolean>;
   /**
@@ -41,10 +42,16 @@ export interface PublishJobStore {
   finish(job: StoredPublishJob, owner: string): Promise<boolean>;
   /** Marks an unfinished job as to be cancelled. Answers the job as it was before. */
   requestCancel(jobId: string, at: Date): Promise<StoredPublishJob | undefined>;
-  /** Says that the owner lives; answers its unfinished jobs that somebody wants cancelled. */
-  beat(owner: string): Promise<string[]>;
-  /** Ends the jobs whose owner does not live any more. Answers their ids. */
-  endOrphans(error: string, at: Date): Promise<string[]>;
+  /**
+   * Says that the owner lives and has these jobs; answers those that somebody wants cancelled. A job
+   * that its owner does not name, because it never heard of having it, is left to be ended.
+   */
+  beat(owner: string, jobIds: readonly string[]): Promise<string[]>;
+  /**
+   * Ends the jobs whose owner does not live any more, with this error in the phase they were in.
+   * Answers their ids.
+   */
+  endOrphans(error: { code: string; message: string }, at: Date): Promise<string[]>;
   /** Forgets jobs that ended before; answers how many. */
   forget(endedBefore: Date): Promise<number>;
 }

@@ -4,11 +4,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import type { DeployClock } from "../../src/deploy/deploy-clock.ts";
 import { openDeploy, type Deploy } from "../../src/deploy/open-deploy.ts";
+import { newJob } from "../../src/deploy/publish-job.ts";
 import { readPublishRequest } from "../../src/deploy/publish-request.ts";
+import { toStored } from "../../src/deploy/stored-job.ts";
 import { createLog } from "../../src/log.ts";
 import { openHttpClient } from "../../src/outgoing/open-http-client.ts";
 import { openDatabase } from "../../src/storage/postgres/database.ts";
 import { createPublishJobStore } from "../../src/storage/postgres/postgres-publish-job-store.ts";
+import type { PublishJobStore } from "../../src/storage/publish-job-store.ts";
 import { aGatedRuntime, type GatedRuntime } from "../support/a-gated-runtime.ts";
 import { aRegistry } from "../support/a-registry.ts";
 import { aPackageArchive } from "../support/an-archive.ts";
@@ -43,15 +46,21 @@ function aClock(): DeployClock & { advance(minutes: number): void } {
 function aDeploy(
   databaseUrl: string,
   runtimeUrl: string,
-  options: { clock?: DeployClock; settings?: object } = {},
+  options: {
+    clock?: DeployClock;
+    settings?: object;
+    /** Parts of the store that go wrong. */
+    trouble?: (store: PublishJobStore) => Partial<PublishJobStore>;
+  } = {},
 ): Deploy {
   const http = openHttpClient({ allow: ["loopback"] });
-  const database = openDatabase({ url: databaseUrl, poolSize: 2, statementTimeoutMs: 5000 });
+  const database = openDatabase({ url: databaseUrl, poolSize: 2, statementTimeoutMs: 60_000 });
+  const store = createPublishJobStore(database);
   const deploy = openDeploy({
     config: loadConfig({ env: {}, flags: { ...options.settings }, read: () => "{}" }).config,
     log: createLog({ level: "silent", destination: { write() {} } }),
     http,
-    jobs: createPublishJobStore(database),
+    jobs: { ...store, ...options.trouble?.(store) },
     runtimeUrl,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
@@ -172,7 +181,12 @@ describe("a job that its process left behind", () => {
     await eventually(() => expect(gate.published).toHaveLength(3));
     const clock = aClock();
     const alive = aDeploy(databaseUrl, gate.url, { clock });
-    expect(await alive.service.find(jobId)).toMatchObject({ status: "processing" });
+    await eventually(async () =>
+      expect(await alive.service.find(jobId)).toMatchObject({
+        status: "processing",
+        progress: { phase: "uploading" },
+      }),
+    );
 
     await onDatabase(databaseUrl, "update publish_job set owned_until = now() - interval '1s'");
     clock.advance(1);
@@ -180,12 +194,114 @@ describe("a job that its process left behind", () => {
     expect(await ended(alive, jobId)).toMatchObject({
       status: "failed",
       progress: { phase: "failed" },
-      error: { code: "Interrupted" },
+      error: { code: "Interrupted", phase: "uploading" },
     });
   });
 });
 
+describe("the queue goes on", () => {
+  /** Does it, and its first answer is lost on the way back. */
+  const firstAnswerLost = <A extends unknown[], R>(work: (...args: A) => Promise<R>) => {
+    let calls = 0;
+    return async (...args: A): Promise<R> => {
+      calls += 1;
+      const isFirst = calls === 1;
+      const answer = await work(...args);
+      if (isFirst) throw new Error("connection lost");
+      return answer;
+    };
+  };
+
+  test("when of two jobs that come together the later is heard of first", async () => {
+    const { name, url } = await aPackage();
+    const runtime = await startRuntime();
+    let tell = () => {};
+    const told = new Promise<void>((resolve) => (tell = resolve));
+    let kept = 0;
+    const deploy = aDeploy(await aDatabase(), runtime.url, {
+      trouble: ({ add }) => ({
+        async add(job, owner) {
+          const number = await add(job, owner);
+          kept += 1;
+          if (kept === 1) await told;
+          return number;
+        },
+      }),
+    });
+
+    const first = deploy.service.submit(request(name, url));
+    await eventually(() => expect(kept).toBe(1));
+    const second = await deploy.service.submit(request(name, url));
+    tell();
+
+    for (const { jobId } of [await first, second]) {
+      expect(await ended(deploy, jobId)).toMatchObject({ status: "completed" });
+    }
+  });
+
+  test("when the service does not hear that a job may start", async () => {
+    const { name, url } = await aPackage();
+    const runtime = await startRuntime();
+    const deploy = aDeploy(await aDatabase(), runtime.url, {
+      trouble: ({ start }) => ({ start: firstAnswerLost(start) }),
+    });
+
+    const { jobId } = await deploy.service.submit(request(name, url));
+
+    expect(await ended(deploy, jobId)).toMatchObject({ status: "completed" });
+  });
+
+  test("when the service does not hear that a job is kept", async () => {
+    const { name, url } = await aPackage();
+    const runtime = await startRuntime();
+    const databaseUrl = await aDatabase();
+    const clock = aClock();
+    const deploy = aDeploy(databaseUrl, runtime.url, {
+      clock,
+      trouble: ({ add }) => ({ add: firstAnswerLost(add) }),
+    });
+    await expect(deploy.service.submit(request(name, url))).rejects.toThrow("connection lost");
+    const { jobId } = await deploy.service.submit(request(name, url));
+
+    await onDatabase(
+      databaseUrl,
+      "update publish_job set owned_until = now() - interval '1s' where number = 1",
+    );
+    clock.advance(1);
+
+    expect(await ended(deploy, jobId)).toMatchObject({ status: "completed" });
+  });
+});
+
 describe("two nodes", () => {
+  test("do not start a job beside one that runs, also when its number is lower", async () => {
+    const database = openDatabase({
+      url: await aDatabase(),
+      poolSize: 1,
+      statementTimeoutMs: 60_000,
+    });
+    onTestFinished(() => database.close());
+    const store = createPublishJobStore(database);
+    const now = new Date();
+    const [one, two] = [crypto.randomUUID(), crypto.randomUUID()];
+    const running = toStored(newJob(crypto.randomUUID(), "pack", now));
+    const late = toStored(newJob(crypto.randomUUID(), "pack", now));
+    await store.add(running, one);
+    await store.start(running.jobId, one, now);
+    // It has taken its number first, and was on its way longer.
+    await database.query(
+      `insert into publish_job overriding system value select (jsonb_populate_record(j,
+         jsonb_build_object('id', $1::text, 'owner', $2::text, 'number', 0, 'status', 'accepted'))).*
+       from publish_job j`,
+      [late.jobId, two],
+    );
+
+    expect(await store.start(late.jobId, two, now)).toBe(false);
+
+    await store.finish({ ...running, status: "completed" }, one);
+    expect(await store.start(late.jobId, two, now)).toBe(true);
+  });
+
   test("run their jobs one after another, and each can be asked about and cancelled on the other", async () => {
     const { name, url } = await aPackage();
     const gate = await aRuntimeThatHolds();
@@ -199,7 +315,9 @@ describe("two nodes", () => {
     await eventually(() => expect(gate.published).toHaveLength(1));
     const second = await two.submit({ packageName: name, npmRegistry: url });
 
-    expect(await two.job(first)).toMatchObject({ status: "processing" });
+    await eventually(async () =>
+      expect(await two.job(first)).toMatchObject({ status: "processing" }),
+    );
     expect(await two.job(second)).toMatchObject({ status: "accepted" });
     expect(await two.post(`${packagePath}/cancel/${first}`)).toMatchObject({ status: 202 });
     // The other node hears of it with its next beat.
@@ -223,6 +341,15 @@ test("a deployment service that runs apart publishes to the runtime it is told o
   expect(job).toMatchObject({ status: "completed", results: { success: true } });
   const path = "/api/v1/core/workflows/sys-tasks/instances/t0";
   expect((await runtime.get(path)).status).toBe(200);
+});
+
+test("one that runs apart publishes no sample to its own database", async () => {
+  const { runtime } = await startDeploy({
+    roles: ["deploy"],
+    settings: { "Runtime.Url": "http://127.0.0.1:1", "Runtime.Samples": "on" },
+  });
+
+  expect(await onDatabase(runtime.databaseUrl, "select domain from component")).toEqual([]);
 });
 
 test("one that runs apart and is told of no runtime does not start", async () => {
@@ -249,9 +376,10 @@ test("a runtime that stays away ends the job as failed", async () => {
   expect(published).toMatchObject({ status: 503, body: { code: "PublishJob:700005" } });
 });
 
-async function onDatabase(url: string, sql: string): Promise<void> {
+async function onDatabase(url: string, sql: string): Promise<object[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  await client.query(sql);
+  const { rows } = await client.query<object>(sql);
   await client.end();
+  return rows;
 }

@@ -186,6 +186,11 @@ describe("cancel", () => {
       status: 409,
       body: { code: "PublishJob:700002", detail: expect.stringContaining("completed") as string },
     });
+    // What `curl -d ''` sends.
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    expect(await app.post(`${packagePath}/cancel/${jobId}`, "", form)).toMatchObject({
+      status: 409,
+    });
     for (const unknown of ["x", crypto.randomUUID()]) {
       expect(await cancel(unknown)).toMatchObject({
         status: 404,

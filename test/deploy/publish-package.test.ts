@@ -173,9 +173,12 @@ describe("published again", () => {
     );
   });
 
-  test("another definition under the same version is a failure of that file", async () => {
+  test.each<[string, object]>([
+    ["another definition", { attributes: { type: "7", config: { more: 1 } } }],
+    ["other tags", { tags: ["new"] }],
+  ])("%s under the same version is a failure of that file", async (_what, change) => {
     await app.deploy({ packageName: aPackage(files("other")), ...from });
-    const changed = { ...task("other", "again"), attributes: { type: "7", config: { more: 1 } } };
+    const changed = { ...task("other", "again"), ...change };
     const packageName = aPackage({ ...files("other"), "c/t/a.json": changed });
 
     const { results } = await app.deploy({ packageName, ...from });
@@ -187,33 +190,44 @@ describe("published again", () => {
   });
 
   test("a newer package version is published beside the old one", async () => {
-    await app.deploy({ packageName: aPackage(files("newer")), ...from });
-    const newer = { ...files("newer"), "service.config.json": config("again", "1.1.0") };
+    const older = aPackage(files("newer"));
+    await app.deploy({ packageName: older, ...from });
+    const newer = aPackage({
+      ...files("newer"),
+      "service.config.json": config("again", "1.1.0"),
+      "c/t/a.json": { ...task("newer", "again"), tags: ["new"] },
+    });
 
-    const { results } = await app.deploy({ packageName: aPackage(newer), ...from });
+    const { results } = await app.deploy({ packageName: newer, ...from });
+    const { results: olderAgain } = await app.deploy({ packageName: older, ...from });
 
     expect(results?.successful).toEqual(["c/t/a.json", "c/t/b.json"]);
+    expect(olderAgain?.message).toBe("Files: 2 already there, unchanged.");
     for (const version of ["1.0.0-pkg.1.0.0+again", "1.0.0-pkg.1.1.0+again"]) {
       expect((await read("again", "sys-tasks", "newer", version)).status).toBe(200);
     }
   });
 });
 
-test("of a file with several components the failing one is named", async () => {
-  const wrong = { ...task("second", "arrays"), attributes: { type: "no such type" } };
+test("of a file with several components the failing ones are named", async () => {
+  const wrong = (key: string) => ({
+    ...task(key, "arrays"),
+    attributes: { type: "no such type" },
+  });
   const packageName = aPackage({
     "service.config.json": config("arrays"),
-    "c/t/both.json": [task("first", "arrays"), wrong],
+    "c/t/both.json": [task("first", "arrays"), wrong("second"), wrong("third")],
   });
 
   const { results } = await app.deploy({ packageName, ...from });
 
-  expect(results?.failed).toMatchObject([
-    {
+  expect(results?.message).toBe("Files: 1 failed.");
+  expect(results?.failed).toMatchObject(
+    ["second", "third"].map((key) => ({
       path: "c/t/both.json",
-      reason: { component: "sys-tasks 'second' 1.0.0-pkg.1.0.0+arrays" },
-    },
-  ]);
+      reason: { component: `sys-tasks '${key}' 1.0.0-pkg.1.0.0+arrays` },
+    })),
+  );
   expect((await read("arrays", "sys-tasks", "first")).status).toBe(200);
 });
 

@@ -1,5 +1,7 @@
+import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { createLog, type Log } from "../../src/log.ts";
+import { eventually } from "../support/eventually.ts";
 
 function aLog(secrets: string[] = []): {
   log: Log;
@@ -183,4 +185,20 @@ test("what is logged is left as it was", () => {
   log.info(event, "Event");
 
   expect(event.headers.authorization).toBe("Bearer abcdefgh");
+});
+
+test("on a terminal an event is one line", async () => {
+  let written = "";
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      written += chunk.toString();
+      done();
+    },
+  });
+  const log = createLog({ level: "info", pretty: true, destination });
+
+  log.info({ route: "/health", nested: { status: 200 } }, "RequestAnswered");
+
+  await eventually(() => expect(written).toMatch(/RequestAnswered.*\/health.*200.*\n$/));
+  expect(written.trimEnd()).not.toContain("\n");
 });

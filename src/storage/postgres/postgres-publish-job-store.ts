@@ -31,11 +31,13 @@ const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const createPublishJobStore = (database: Database): PublishJobStore => ({
   async add(job, owner) {
-    await database.query(
+    const [row] = await database.query<{ number: string }>(
       `insert into publish_job (${columns}, owner, owned_until)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, ${lease})`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, ${lease})
+       returning number`,
       [...valuesOf(job), owner],
     );
+    return Number(row!.number);
   },
 
   async find(jobId) {
@@ -52,9 +54,10 @@ export const createPublishJobStore = (database: Database): PublishJobStore => ({
       await queries.query("select pg_advisory_xact_lock($1)", [startLock]);
       const rows = await queries.query(
         `update publish_job j set status = 'processing', updated_at = $3
-         where id = $1 and owner = $2 and status = 'accepted' and not exists (
+         where id = $1 and owner = $2 and ${unfinished} and not exists (
            select from publish_job e
-           where e.number < j.number and e.${unfinished} and e.owned_until > clock_timestamp())
+           where e.id <> j.id and e.owned_until > clock_timestamp()
+             and (e.status = 'processing' or e.status = 'accepted' and e.number < j.number))
          returning 1`,
         [jobId, owner, at],
       );
@@ -118,20 +121,22 @@ export const createPublishJobStore = (database: Database): PublishJobStore => ({
     return row === undefined ? undefined : jobOf(row);
   },
 
-  async beat(owner) {
+  async beat(owner, jobIds) {
     const rows = await database.query<{ id: string; cancel_requested: boolean }>(
-      `update publish_job set owned_until = ${lease} where owner = $1 and ${unfinished}
+      `update publish_job set owned_until = ${lease}
+       where owner = $1 and id = any($2::uuid[]) and ${unfinished}
        returning id, cancel_requested`,
-      [owner],
+      [owner, jobIds],
     );
     return rows.filter((row) => row.cancel_requested).map((row) => row.id);
   },
 
   async endOrphans(error, at) {
     const rows = await database.query<{ id: string }>(
-      `update publish_job set status = 'failed', phase = 'failed', error = $1, updated_at = $2
+      `update publish_job set status = 'failed', phase = 'failed', updated_at = $3,
+         error = json_build_object('code', $1::text, 'message', $2::text, 'phase', phase)
        where ${unfinished} and owned_until < clock_timestamp() returning id`,
-      [error, at],
+      [error.code, error.message, at],
     );
     return rows.map((row) => row.id);
   },
