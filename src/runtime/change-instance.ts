@@ -16,7 +16,7 @@ import {
 import { beginRun } from "../engine/transition/begin-run.ts";
 import { findAnywhere, type QueuedRequest } from "../engine/transition/checkpoint.ts";
 import type { Program } from "../engine/transition/run.ts";
-import { nothingElse } from "../storage/instance-store.ts";
+import { runWrite } from "../storage/instance-store.ts";
 import { checkMerge, checkPayload } from "./check-payload.ts";
 import { checkRoles } from "./check-roles.ts";
 import { executeRun } from "./execute-run.ts";
@@ -85,7 +85,8 @@ async function attempt(
   if (child !== undefined && isForwarded(program.workflow, instance, request.transitionKey)) {
     return forward(ports, instance, child, { ...request, sync });
   }
-  const admitted = admitOrThrow(ports, program, instance, request);
+  const admitted = admit(program.workflow, instance, request.transitionKey, "user");
+  if (admitted instanceof Problem) throw await refusal(ports, instance, request, admitted);
   const { transition, kind } = admitted;
   await checkRoles(ports, await asOverridden(ports, transition, instance), instance, request);
   const queued: QueuedRequest = {
@@ -110,7 +111,7 @@ async function attempt(
       idempotencyKey !== undefined &&
       underWay.idempotencyKey === idempotencyKey &&
       underWay.transitionKey === transition.key;
-    if (underWay.blocks && !same && !isSpecial(kind)) throw busy(instance);
+    if (underWay.blocks && !same && !isSpecial(kind)) throw lost(ports, instance, request);
     await underWay.ended;
     return "again";
   }
@@ -163,20 +164,35 @@ export async function asOverridden(
   return roles === undefined ? transition : { ...transition, roles };
 }
 
-function admitOrThrow(
+/** The state the caller knew was left while the request was on its way: a conflict, not a mistake. */
+async function refusal(
   ports: InstancePorts,
-  { workflow }: Program,
   instance: Instance,
   request: TransitionRequest,
-): Admitted {
+  admitted: Problem,
+): Promise<Problem> {
   const { transitionKey: transition, receivedAt } = request;
-  const admitted = admit(workflow, instance, transition, "user");
-  if (!(admitted instanceof Problem)) return admitted;
-  // The state the caller knew was left while the request was on its way: a conflict, not a mistake.
-  if (dependsOnState.has(admitted.code) && changedSince(ports, instance, receivedAt)) {
-    throw problems.overtaken({ transition, instance: instance.id }, { target: instance.id });
+  const { contention } = ports;
+  const race = raceFor(instance, request);
+  if (!dependsOnState.has(admitted.code)) {
+    contention.lost(race);
+    return admitted;
   }
-  throw admitted;
+  const isConflict = changedSince(ports, instance, receivedAt);
+  if (isConflict) contention.lost(race);
+  const isRecent = changedSince(ports, instance, receivedAt - recentMs);
+  if (!isConflict && !(isRecent && (await contention.hasCompany(race)))) return admitted;
+  return problems.overtaken({ transition, instance: instance.id }, { target: instance.id });
+}
+
+const recentMs = 1000;
+
+const raceFor = ({ id }: Instance, { transitionKey }: TransitionRequest) =>
+  `${id}/${transitionKey.toLowerCase()}`;
+
+function lost(ports: InstancePorts, instance: Instance, request: TransitionRequest): Problem {
+  ports.contention.lost(raceFor(instance, request));
+  return problems.instanceBusy({ instance: instance.id }, { target: instance.id });
 }
 
 const dependsOnState: ReadonlySet<string> = new Set(
@@ -199,16 +215,13 @@ function changedSince({ inFlight }: InstancePorts, instance: Instance, receivedA
 
 const onTheWall = (moment: number) => Date.now() - (performance.now() - moment);
 
-const busy = (instance: Instance) =>
-  problems.instanceBusy({ instance: instance.id }, { target: instance.id });
-
 async function changeNow(
   ports: InstancePorts,
   program: Program,
   instance: Instance,
   { transition, kind }: Admitted,
   queued: QueuedRequest,
-  { traceId }: TransitionRequest,
+  request: TransitionRequest,
 ): Promise<Extract<Executed, { kind: "done" }> | Outcome | JobExecution | "again"> {
   const run = beginRun(queued, { program, instance, transition }, ports.tools);
   const executed = await executeRun(ports, {
@@ -216,7 +229,7 @@ async function changeNow(
     stored: instance,
     job: undefined,
     request: queued,
-    traceId,
+    traceId: request.traceId,
   });
   switch (executed.kind) {
     case "done":
@@ -231,7 +244,7 @@ async function changeNow(
       // Another node was faster. What may run beside others tries again, as does a repeat, which
       // will find the outcome of the first; anything else has lost the race.
       if (isSpecial(kind) || queued.idempotencyKey !== undefined) return "again";
-      throw busy(instance);
+      throw lost(ports, instance, request);
   }
 }
 
@@ -242,7 +255,7 @@ async function acceptChange(
   instance: Instance,
   { kind, transition }: Admitted,
   queued: QueuedRequest,
-  { traceId }: TransitionRequest,
+  request: TransitionRequest,
 ): Promise<Outcome | "again"> {
   checkMerge(program, instance, transition, queued.payload.attributes);
   // updateData runs beside whatever else runs: it leaves the status as it is.
@@ -253,21 +266,17 @@ async function acceptChange(
     instance: accepted,
     sourceState: instance.current.key,
     transitionKey: queued.transitionKey,
-    payload: stringifyJson({ request: queued, traceId }),
+    payload: stringifyJson({ request: queued, traceId: request.traceId }),
   });
   ports.faultPoint("before-accept-write");
   const written = await job.during(
-    ports.store.write({
-      ...nothingElse,
-      instance: accepted,
-      addJobs: [job.row],
-    }),
+    ports.store.write(runWrite({ instance: accepted, addJobs: [job.row] })),
   );
   ports.faultPoint("after-accept-write");
   if (!written) {
     job.withdraw();
     if (isSpecial(kind) || queued.idempotencyKey !== undefined) return "again";
-    throw busy(instance);
+    throw lost(ports, instance, request);
   }
   const stored: Instance = { ...accepted, rev: instance.rev + 1 };
   job.begin(stored);

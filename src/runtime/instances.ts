@@ -12,6 +12,7 @@ import type { Asker } from "./asker.ts";
 import type { JobStore } from "../storage/job-store.ts";
 import { changeInstance, type TransitionRequest } from "./change-instance.ts";
 import type { ExecutePorts } from "./execution.ts";
+import type { Contention } from "./contention.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { JobRunner } from "./job-runner.ts";
 import { retryInstance, type Retried, type RetryRequest } from "./retry-instance.ts";
@@ -27,6 +28,7 @@ export type { Incident, StoredRecord };
 
 export interface InstancePorts extends ExecutePorts {
   inFlight: InFlight;
+  contention: Contention;
   jobs: JobRunner;
   jobStore: JobStore;
   enforceRoles: boolean;

@@ -11,6 +11,7 @@
  * or further on than remembered. And jobs that are this node's on disk but not in its hands are
  * freed with the next heartbeat.
  */
+import { setMaxListeners } from "node:events";
 import type { Instance } from "../engine/instance.ts";
 import type { JobType } from "../engine/job-name.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
@@ -94,6 +95,8 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   /** First nothing new is taken; then, after the grace, what still runs is stopped. */
   let draining = false;
   const stopping = new AbortController();
+  // Every job that runs listens to it.
+  setMaxListeners(0, stopping.signal);
   let reserved = 0;
   let isClaiming = false;
   let wakeUp: (() => void) | undefined;
@@ -303,8 +306,18 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
         begin(stored) {
           if (!ours) return wake();
           const { domain, flow, id: instanceId } = instance;
-          const job = { id, type, instanceId, domain, flow, sourceState, transitionKey, payload };
-          track(runToEnd({ ...job, attempts: 1 }, { instance: stored }));
+          const job: Job = {
+            id,
+            type,
+            instanceId,
+            domain,
+            flow,
+            sourceState,
+            transitionKey,
+            payload,
+            attempts: 1,
+          };
+          track(runToEnd(job, { instance: stored }));
           withdraw();
         },
       };

@@ -17,12 +17,13 @@ import { tellingChanges, type InstanceChanges } from "./changes.ts";
 import type { ExecutePorts } from "./execution.ts";
 import { noFaultPoints, type FaultPoint } from "./fault-point.ts";
 import type { FunctionPorts } from "./function-ports.ts";
+import { createContention } from "./contention.ts";
 import { createInFlight } from "./in-flight.ts";
 import { createInstances, type Instances } from "./instances.ts";
 import { createJobRunner, type JobRunner } from "./job-runner.ts";
 import { resolveReference } from "./load-program.ts";
 import { routeFlows } from "./route-flows.ts";
-import { runJob } from "./run-job.ts";
+import { runJob, type RunJobPorts } from "./run-job.ts";
 import { sendStateNotifications, type Rest } from "./send-state-notifications.ts";
 
 export interface InstanceOptions {
@@ -118,6 +119,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
   const { notifications, invocationTimeoutMs } = options.taskPorts;
   const notify = (rest: Rest) =>
     sendStateNotifications({ scripts, notifications, invocationTimeoutMs, onTrouble }, rest);
+  const jobPorts: RunJobPorts = { ...ports, jobStore, budgetMs, notify };
   const jobs = createJobRunner({
     store: jobStore,
     tools,
@@ -125,8 +127,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     faultPoint,
     onTrouble,
     claims: options.claimsJobs,
-    run: (job, known, stopping) =>
-      runJob({ ...ports, jobStore, budgetMs, notify }, job, known, stopping),
+    run: (job, known, stopping) => runJob(jobPorts, job, known, stopping),
   });
   await jobs.start().catch(async (error: unknown) => {
     await heartbeat.close();
@@ -134,9 +135,11 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
   });
   const { enforceRoles, enforceQueryRoles, startOnExistingKey } = options;
   const inFlight = createInFlight();
+  const contention = createContention();
   const instances = createInstances({
     ...ports,
     inFlight,
+    contention,
     jobs,
     jobStore,
     enforceRoles,

@@ -17,7 +17,7 @@ import { errorsInMerge } from "../engine/transition/merge-into-run.ts";
 import { findAnywhere, findTransition, type QueuedRun } from "../engine/transition/checkpoint.ts";
 import { mergeData } from "../engine/merge-data.ts";
 import type { ChildPlan, HopKind } from "../engine/transition/run.ts";
-import { nothingElse, type JobToAdd } from "../storage/instance-store.ts";
+import { runWrite, type JobToAdd } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import { asOverridden, type TransitionRequest } from "./change-instance.ts";
 import { checkRoles } from "./check-roles.ts";
@@ -162,13 +162,14 @@ async function queue(
   ports.held.hold(job.id);
   ports.faultPoint("before-retry-write");
   const isWritten = await ports.store
-    .write({
-      ...nothingElse,
-      instance: busy,
-      resolvesIncidents: "retried",
-      ownOutcome: instance.origin === undefined ? undefined : "none",
-      addJobs: [row],
-    })
+    .write(
+      runWrite({
+        instance: busy,
+        resolvesIncidents: "retried",
+        ownOutcome: instance.origin === undefined ? undefined : "none",
+        addJobs: [row],
+      }),
+    )
     .catch((error: unknown) => {
       ports.held.letGo(job.id);
       throw error;

@@ -7,7 +7,7 @@ import type { TaskFailure } from "../engine/task-failure.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
 import type { ChildPlan } from "../engine/transition/run.ts";
-import { nothingElse } from "../storage/instance-store.ts";
+import { runWrite } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import { checkPayload } from "./check-payload.ts";
 import { executeRun } from "./execute-run.ts";
@@ -178,7 +178,7 @@ async function notStarted(
   if (plan.type === "P") {
     ports.onTrouble("SubprocessNotStarted", new Error(failure.message));
     const endedChildren = [{ id: plan.id, outcome: "faulted" as const }];
-    const isWritten = await ports.store.write({ ...nothingElse, instance: parent, endedChildren });
+    const isWritten = await ports.store.write(runWrite({ instance: parent, endedChildren }));
     return isWritten ? { kind: "done", instance: undefined } : { kind: "overtaken" };
   }
   return writeFault(ports, parent, {

@@ -7,7 +7,7 @@ import { problems } from "../engine/problems.ts";
 import { beginRun } from "../engine/transition/begin-run.ts";
 import type { QueuedRequest } from "../engine/transition/checkpoint.ts";
 import type { Program } from "../engine/transition/run.ts";
-import { nothingElse } from "../storage/instance-store.ts";
+import { runWrite } from "../storage/instance-store.ts";
 import { correlationsOf } from "./write-run.ts";
 import { executeRun } from "./execute-run.ts";
 import type { InstancePorts, Outcome } from "./instances.ts";
@@ -201,12 +201,13 @@ async function acceptStart(
   });
   ports.faultPoint("before-accept-write");
   const result = await job.during(
-    ports.store.start({
-      ...nothingElse,
-      instance: busy,
-      addJobs: [job.row],
-      addCorrelations: correlationsOf(busy),
-    }),
+    ports.store.start(
+      runWrite({
+        instance: busy,
+        addJobs: [job.row],
+        addCorrelations: correlationsOf(busy),
+      }),
+    ),
   );
   ports.faultPoint("after-accept-write");
   if (result === "keyInUse") {

@@ -4,7 +4,7 @@
  * subflow that nobody goes on with. The retry's job says so too, for the one who takes it over.
  */
 import type { Instance } from "../engine/instance.ts";
-import { nothingElse } from "../storage/instance-store.ts";
+import { runWrite } from "../storage/instance-store.ts";
 import type { ExecutePorts } from "./execution.ts";
 
 type Ports = Pick<ExecutePorts, "store" | "tools">;
@@ -23,12 +23,13 @@ export async function unfaultAncestors(ports: Ports, child: Instance): Promise<v
 
 /** False when it was changed since it was read. */
 const unfault = (ports: Ports, instance: Instance): Promise<boolean> =>
-  ports.store.write({
-    ...nothingElse,
-    instance: unfaulted(instance, ports),
-    resolvesIncidents: "retried",
-    ownOutcome: instance.origin === undefined ? undefined : "none",
-  });
+  ports.store.write(
+    runWrite({
+      instance: unfaulted(instance, ports),
+      resolvesIncidents: "retried",
+      ownOutcome: instance.origin === undefined ? undefined : "none",
+    }),
+  );
 
 export const unfaulted = (instance: Instance, { tools }: Pick<Ports, "tools">): Instance => ({
   ...instance,

@@ -3,7 +3,7 @@ import type { Author, Instance } from "../engine/instance.ts";
 import { createSecretMask } from "../engine/mask-secrets.ts";
 import type { TaskFailure } from "../engine/task-failure.ts";
 import type { TransitionRecord } from "../engine/transition/run.ts";
-import { nothingElse, type EndsOthers } from "../storage/instance-store.ts";
+import { runWrite, type EndsOthers } from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import type { ExecutePorts } from "./execution.ts";
 import { tellParent } from "./write-run.ts";
@@ -49,29 +49,30 @@ export async function writeFault(
     for (const { id } of followUps) held.letGo(id);
   };
   const isWritten = await ports.store
-    .write({
-      ...nothingElse,
-      instance: faulted,
-      records: record === undefined ? [] : [record],
-      outcome: record?.idempotencyKey === undefined ? undefined : { seq: record.seq },
-      addJobs: followUps.map((job) => ({ ...job, owner: nodeId })),
-      removeJob: fault.removeJob,
-      endsOthers: fault.endsOthers,
-      ownOutcome: instance.origin === undefined ? undefined : "faulted",
-      incidents: [
-        {
-          id: tools.uuid(),
-          traceId,
-          state: instance.current.key,
-          transition: fault.transition,
-          failure: { ...failure, message: mask.text(failure.message) },
-          boundary: failure.layer === "Job" ? { action: "abort", level: "Job" } : undefined,
-          retryCount: 0,
-          isResolved: false,
-          resume: fault.resume,
-        },
-      ],
-    })
+    .write(
+      runWrite({
+        instance: faulted,
+        records: record === undefined ? [] : [record],
+        outcome: record?.idempotencyKey === undefined ? undefined : { seq: record.seq },
+        addJobs: followUps.map((job) => ({ ...job, owner: nodeId })),
+        removeJob: fault.removeJob,
+        endsOthers: fault.endsOthers,
+        ownOutcome: instance.origin === undefined ? undefined : "faulted",
+        incidents: [
+          {
+            id: tools.uuid(),
+            traceId,
+            state: instance.current.key,
+            transition: fault.transition,
+            failure: { ...failure, message: mask.text(failure.message) },
+            boundary: failure.layer === "Job" ? { action: "abort", level: "Job" } : undefined,
+            retryCount: 0,
+            isResolved: false,
+            resume: fault.resume,
+          },
+        ],
+      }),
+    )
     .catch((error: unknown) => {
       letGo();
       throw error;

@@ -15,7 +15,13 @@ import {
   type Tools,
 } from "../engine/transition/run.ts";
 import type { Schedule } from "../scripting/script-host.ts";
-import type { EndsOthers, IncidentRow, JobToAdd, RunWrite } from "../storage/instance-store.ts";
+import {
+  runWrite,
+  type EndsOthers,
+  type IncidentRow,
+  type JobToAdd,
+  type RunWrite,
+} from "../storage/instance-store.ts";
 import type { Job } from "../storage/job-store.ts";
 import {
   placeOf,
@@ -164,7 +170,7 @@ async function write(
     ...followUps.map((job) => ({ ...job, owner: ports.nodeId })),
     ...laterJobs(ports, run),
   ];
-  const runWrite: RunWrite = {
+  const wanted = runWrite({
     records: what.records,
     removeJob: what.removeJob,
     checkpoint: what.checkpoint,
@@ -185,17 +191,17 @@ async function write(
     endedChildren: pending.endedChildren,
     ownOutcome: ownOutcome(execution),
     showsTo: showsTo(instance, stored),
-  };
+  });
   const letGo = () => {
     for (const { id } of followUps) ports.held.letGo(id);
   };
   try {
     if (stored === undefined) {
-      if ((await ports.store.start(runWrite)) === "keyInUse") {
+      if ((await ports.store.start(wanted)) === "keyInUse") {
         letGo();
         return { kind: "keyInUse" };
       }
-    } else if (!(await ports.store.write(runWrite))) {
+    } else if (!(await ports.store.write(wanted))) {
       letGo();
       return { kind: "overtaken" };
     }

@@ -42,35 +42,51 @@ export interface RunWrite {
   leftStates: readonly string[];
   addJobs: readonly JobToAdd[];
   /** The job this run belongs to has been done. */
-  removeJob?: string | undefined;
+  removeJob: string | undefined;
   /** The run goes on; whoever takes the job over goes on from here. */
-  checkpoint?: { jobId: string; payload: string } | undefined;
-  incidents?: readonly IncidentRow[] | undefined;
+  checkpoint: { jobId: string; payload: string } | undefined;
+  incidents: readonly IncidentRow[];
   /** Those that were open before are resolved; by a retry, which they count. */
-  resolvesIncidents?: "handled" | "retried" | undefined;
+  resolvesIncidents: "handled" | "retried" | undefined;
   /** Whether `openChild` is different from what is stored. */
-  childChanged?: boolean | undefined;
-  addCorrelations?: readonly CorrelationToAdd[] | undefined;
+  childChanged: boolean;
+  addCorrelations: readonly CorrelationToAdd[];
   /** The parent has taken note of its child's end. */
-  endedChildren?: readonly { id: string; outcome: ChildOutcome }[] | undefined;
+  endedChildren: readonly { id: string; outcome: ChildOutcome }[];
   /** This instance is a child and has ended, or a retry of it begins: its correlation says so. */
-  ownOutcome?: ChildOutcome | "none" | undefined;
+  ownOutcome: ChildOutcome | "none" | undefined;
   /** Those who wait for this instance show its effective state. */
-  showsTo?: readonly string[] | undefined;
+  showsTo: readonly string[];
   /** This run takes the instance over: the jobs of other runs go, their open records are closed. */
-  endsOthers?: EndsOthers | undefined;
+  endsOthers: EndsOthers | undefined;
   /** The outcome a repeat with the same idempotency key is answered with. */
-  outcome?: { seq: number } | undefined;
+  outcome: { seq: number } | undefined;
 }
 
-/** For a write that only changes the instance, or what is spread after this. */
-export const nothingElse = {
-  dataChanged: false,
-  records: [],
-  dataChanges: [],
-  leftStates: [],
-  addJobs: [],
-} as const satisfies Omit<RunWrite, "instance">;
+type GivenWrite = Pick<RunWrite, "instance"> & {
+  [Member in Exclude<keyof RunWrite, "instance">]?: RunWrite[Member] | undefined;
+};
+
+/** Unless given, nothing. Member by member, so that all writes have one hidden class. */
+export const runWrite = (given: GivenWrite): RunWrite => ({
+  instance: given.instance,
+  dataChanged: given.dataChanged ?? false,
+  records: given.records ?? [],
+  dataChanges: given.dataChanges ?? [],
+  leftStates: given.leftStates ?? [],
+  addJobs: given.addJobs ?? [],
+  removeJob: given.removeJob,
+  checkpoint: given.checkpoint,
+  incidents: given.incidents ?? [],
+  resolvesIncidents: given.resolvesIncidents,
+  childChanged: given.childChanged ?? false,
+  addCorrelations: given.addCorrelations ?? [],
+  endedChildren: given.endedChildren ?? [],
+  ownOutcome: given.ownOutcome,
+  showsTo: given.showsTo ?? [],
+  endsOthers: given.endsOthers,
+  outcome: given.outcome,
+});
 
 export type IncidentRow = Omit<IncidentToOpen, "checkpoint"> & {
   id: string;
@@ -139,6 +155,8 @@ export interface Repeat {
   status: InstanceStatus | undefined;
   /** Sequence number of the last record of its chain. */
   lastSeq: number | undefined;
+  /** It was sent on to a subflow, whose status this is. */
+  isBelow: boolean;
 }
 
 /** A child of an instance, and how it is. */

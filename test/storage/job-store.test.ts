@@ -1,10 +1,8 @@
 /** Claims, and what they keep from whom: the promises of `src/storage/job-store.ts`. */
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { nothingElse } from "../../src/storage/instance-store.ts";
 import type { Instance } from "../../src/engine/instance.ts";
-
-import type { JobToAdd } from "../../src/storage/instance-store.ts";
+import { runWrite, type JobToAdd } from "../../src/storage/instance-store.ts";
 import { openDatabase } from "../../src/storage/postgres/database.ts";
 import { createInstanceStore } from "../../src/storage/postgres/postgres-instance-store.ts";
 import { createJobStore } from "../../src/storage/postgres/postgres-job-store.ts";
@@ -19,13 +17,13 @@ const leaseSeconds = 300;
 
 async function aStore() {
   const url = await aDatabase();
-  const database = openDatabase({ url, poolSize: 4, statementTimeoutMs: 5000 });
+  const database = openDatabase({ url, poolSize: 4, statementTimeoutMs: 60_000 });
   onTestFinished(() => database.close());
   const jobs = createJobStore({ queries: database, heartbeat: database, leaseSeconds });
   const lanes = { lanes: 2, patienceMs: 20 };
   const instances = createInstanceStore(database, { lanes, leaseSeconds });
-  await jobs.beat(nodeA, 60);
-  await jobs.beat(nodeB, 60);
+  await jobs.beat(nodeA, 3600);
+  await jobs.beat(nodeB, 3600);
 
   /** An instance that is Busy, with one queued transition. */
   const anInstanceWithJob = async (job: Partial<JobToAdd> = {}) => {
@@ -49,12 +47,7 @@ async function aStore() {
   return { url, database, jobs, instances, anInstanceWithJob, revOf };
 }
 
-const writeOf = (instance: Instance, addJobs: JobToAdd[] = []) => ({
-  ...nothingElse,
-  instance,
-  dataChanged: false,
-  addJobs,
-});
+const writeOf = (instance: Instance, addJobs: JobToAdd[] = []) => runWrite({ instance, addJobs });
 
 test("many jobs and several claimers: each job is claimed once", async () => {
   const { jobs, anInstanceWithJob } = await aStore();

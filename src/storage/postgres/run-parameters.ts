@@ -27,7 +27,7 @@ const withJson = (object: object, name: string, value: JsonValue | undefined) =>
 };
 
 export const instanceRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance: i, dataChanged, childChanged = false, addCorrelations = [] }) => [
+  rowsOf(writes, ({ instance: i, dataChanged, childChanged, addCorrelations }) => [
     withJson(
       {
         id: i.id,
@@ -180,7 +180,7 @@ export const checkpointRows = (writes: readonly RunWrite[]): string =>
   );
 
 export const incidentRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance, incidents = [] }) =>
+  rowsOf(writes, ({ instance, incidents }) =>
     incidents.map((incident, i) =>
       JSON.stringify({
         id: incident.id,
@@ -206,7 +206,7 @@ export const incidentRows = (writes: readonly RunWrite[]): string =>
 /** What happens to rows of others: parents that wait, children that were left, earlier incidents. */
 export const relativeRows = (writes: readonly RunWrite[]): string =>
   rowsOf(writes, (write) => {
-    const { instance, resolvesIncidents, endedChildren = [], ownOutcome, showsTo = [] } = write;
+    const { instance, resolvesIncidents, endedChildren, ownOutcome, showsTo } = write;
     const writer = instance.id;
     const { effective } = instance;
     const rows = endedChildren.map(({ id, outcome }) =>
@@ -238,7 +238,7 @@ export const relativeRows = (writes: readonly RunWrite[]): string =>
   });
 
 export const correlationRows = (writes: readonly RunWrite[]): string =>
-  rowsOf(writes, ({ instance, addCorrelations = [] }) =>
+  rowsOf(writes, ({ instance, addCorrelations }) =>
     addCorrelations.map((it) =>
       JSON.stringify({
         writer: instance.id,
