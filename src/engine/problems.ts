@@ -268,7 +268,7 @@ export const problems = catalogue({
     code: "Authorization:110002",
     title: "Bad Request",
     detail: (f: { given: number }) =>
-      `The function 'authorize' answers for one thing; ${f.given} are asked. Give exactly one of 'transitionKey', 'functionKey' and 'queryRoles=true'.`,
+      `The function 'authorize' answers for one thing; ${f.given} are asked. Give exactly one of 'transitionKey', 'functionKey', 'queryRoles=true' and 'ack=true'.`,
   },
 
   // Function and Extension

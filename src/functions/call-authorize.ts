@@ -1,6 +1,6 @@
 /**
- * May this caller do that? Answers for one transition, one function, or reading the instance; a
- * gateway asks it before it lets a request through. With `explain=true` it tells rule by rule why.
+ * May this caller do that? Answers for one transition, one function, reading the instance, or
+ * acknowledging its state; a gateway asks it before it lets a request through. With `explain=true` it tells rule by rule why.
  *
  * A transition is answered where it would run: at the level that keeps it, else in the deepest
  * subflow.
@@ -10,6 +10,8 @@ import { problems } from "../engine/problems.ts";
 import type { Explanation } from "../engine/role-gate.ts";
 import { admit, isForwarded } from "../engine/transition/admit.ts";
 import type { Asker } from "../runtime/asker.ts";
+import { longPollAt } from "../runtime/overrides.ts";
+import { admitsPoll } from "../runtime/poll-gate.ts";
 import { explainQueryOf } from "../runtime/query-gate.ts";
 import type { FunctionPorts } from "../runtime/function-ports.ts";
 import { builtInNeedsQueryRoles } from "./built-in-names.ts";
@@ -20,7 +22,7 @@ import { deepest, keeperOf, levelOf, loadLevels } from "./levels.ts";
 import { askedOnce, gatesOf } from "./transition-gates.ts";
 
 interface Check {
-  readonly check: "available" | "scope" | "roles" | "availableIn" | "queryRoles";
+  readonly check: "available" | "scope" | "roles" | "availableIn" | "queryRoles" | "longPoll";
   readonly allowed: boolean;
   readonly reason: string;
   readonly rules?: Explanation["rules"];
@@ -35,16 +37,17 @@ export async function callAuthorize(
   const { asker } = call;
   const transitionKey = parameter(asker, "transitionkey");
   const functionKey = parameter(asker, "functionkey");
-  const asksQuery = isSet(asker, "queryroles");
-  const given = [transitionKey !== undefined, functionKey !== undefined, asksQuery];
-  const count = given.filter(Boolean).length;
-  if (count !== 1) throw problems.authorizeTarget({ given: count });
-  const { target, checks } =
-    transitionKey === undefined
-      ? functionKey === undefined
-        ? await checkQuery(ports, call)
-        : await checkFunction(ports, call, functionKey)
-      : await checkTransition(ports, call, transitionKey);
+  const asked = [
+    ...(transitionKey === undefined ? [] : [() => checkTransition(ports, call, transitionKey)]),
+    ...(functionKey === undefined ? [] : [() => checkFunction(ports, call, functionKey)]),
+    ...(isSet(asker, "queryroles") ? [() => checkQuery(ports, call)] : []),
+    ...(isSet(asker, "ack") ? [() => checkAck(ports, call)] : []),
+  ];
+  const [check] = asked;
+  if (check === undefined || asked.length > 1) {
+    throw problems.authorizeTarget({ given: asked.length });
+  }
+  const { target, checks } = await check();
   const allowed = checks.every((check) => check.allowed);
   const statusCode = allowed ? 200 : 403;
   const explained = isSet(asker, "explain")
@@ -127,6 +130,20 @@ async function checkQuery(
   }
   const { instance } = deepest(levels);
   return { target: { ...target, instance: instance.id, state: instance.current.key }, checks };
+}
+
+/** Where nothing waits to be acknowledged, nothing is refused. */
+async function checkAck(ports: FunctionPorts, { polled, asker }: InstanceCall): Promise<Checked> {
+  const shown = deepest(await loadLevels(ports, polled));
+  const { instance, workflow, overrides } = shown;
+  const target = { ack: true, instance: instance.id, state: instance.current.key };
+  const longPoll = longPollAt(workflow, overrides, instance.current.key);
+  if (longPoll?.terminate !== true) {
+    return { target, checks: [{ check: "longPoll", allowed: true, reason: "nothingWaits" }] };
+  }
+  const allowed = await admitsPoll(ports, shown, longPoll, asker);
+  const reason = `${longPoll.rule === undefined ? "roles" : "rule"}${allowed ? "Allow" : "Refuse"}`;
+  return { target, checks: [{ check: "longPoll", allowed, reason }] };
 }
 
 const versionOf = (asker: Asker) => parameter(asker, "version")?.replaceAll(" ", "+");

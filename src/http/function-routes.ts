@@ -46,6 +46,7 @@ const InstanceQuery = Type.Object(
     Role: text,
     FunctionKey: text,
     QueryRoles: Type.Optional(Type.Boolean()),
+    Ack: Type.Optional(Type.Boolean()),
     Platform: text,
   },
   { additionalProperties: true, description: "names match in any letter case" },

@@ -1,10 +1,10 @@
 /** Performs what a run waits for. The only place where a step's failure becomes data. */
 import { Problem } from "../engine/problem.ts";
-import { rolesAllow } from "../engine/role-gate.ts";
+import { asksForPrevious, rolesAllow } from "../engine/role-gate.ts";
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
 import type { Happened, Todo } from "../engine/transition/happenings.ts";
-import { asksForPrevious } from "../engine/role-gate.ts";
 import type { LongPoll } from "../engine/definition/model.ts";
+import type { ScriptCode } from "../engine/definition/script-code.ts";
 import type { ExecutePorts, Execution } from "./execution.ts";
 import { outcomeOfChild } from "./outcome-of-child.ts";
 import { longPollAt, overridesOf } from "./overrides.ts";
@@ -37,6 +37,10 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
       return { kind: "mapped", value };
     }
     case "rules": {
+      const { id } = run.instance;
+      if (todo.mayBeMoving && (await ports.store.hasMover(id, execution.job?.id))) {
+        return { kind: "chosen", transition: undefined };
+      }
       for (const candidate of todo.candidates) {
         const { rule } = candidate;
         const holds =
@@ -83,12 +87,27 @@ async function endsPoll(
   execution: Execution,
   { roles: grants, rule }: LongPoll,
 ): Promise<boolean> {
-  if (rule !== undefined) return ports.scripts.holds(scriptRequest(ports, execution, rule));
+  if (rule !== undefined) return ruleHolds(ports, execution, rule);
   const { instance, roles, author } = execution.run;
   const previous = asksForPrevious(grants)
     ? await ports.store.lastManualAuthor(instance.id)
     : undefined;
   return rolesAllow(grants, { roles, author, instance, previous });
+}
+
+/** One that fails ends no poll: the run goes on, as if the state did not wait. */
+async function ruleHolds(
+  ports: ExecutePorts,
+  execution: Execution,
+  rule: ScriptCode,
+): Promise<boolean> {
+  try {
+    return await ports.scripts.holds(scriptRequest(ports, execution, rule));
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    ports.onTrouble("LongPollRuleFailed", error);
+    return false;
+  }
 }
 
 function failureIn(error: unknown): TaskFailure | undefined {

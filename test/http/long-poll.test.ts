@@ -260,6 +260,41 @@ describe("for whom a state waits", () => {
     expect(Object.hasOwn(shown.body as object, "interaction")).toBe(status === 200);
     expect(answer.status).toBe(status);
   });
+
+  test("by a rule that fails when the state is entered: nobody's poll ends, the run goes on", async () => {
+    const id = await channelled.begin();
+
+    const query = "sync=true&channel=app";
+    const answer = await channelled.send(id, "show", {}, { query, headers: { "x-broken": "1" } });
+
+    expect(answer.status).toBe(200);
+    expect(await standing(channelled, id)).toBe("seen A");
+    expect((await channelled.read(id)).metadata).toMatchObject({
+      incident: { hasActiveIncident: false },
+    });
+  });
+
+  test("is what 'authorize' answers for an acknowledgement", async () => {
+    const id = await guarded.begin();
+    const asks = (headers = {}, more = "") =>
+      app.get(`${guarded.path}/${id}/functions/authorize?ack=true${more}`, headers);
+    const before = await asks({}, "&explain=true");
+    await guarded.send(id, "show", {}, { headers: officer });
+
+    expect(before.body).toMatchObject({
+      allowed: true,
+      checks: [{ check: "longPoll", reason: "nothingWaits" }],
+    });
+    expect(await asks()).toMatchObject({ status: 403, body: { allowed: false } });
+    expect(await asks(officer)).toMatchObject({ status: 200, body: { allowed: true } });
+    expect((await asks(officer, "&explain=true")).body).toMatchObject({
+      target: { ack: true, state: "shown" },
+      checks: [{ check: "longPoll", allowed: true, reason: "rolesAllow" }],
+    });
+    expect(codeOf(await asks(officer, "&queryRoles=true"))).toBe(
+      "400 validation.Authorization:110002",
+    );
+  });
 });
 
 describe("an acknowledgement", () => {
