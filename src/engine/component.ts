@@ -37,7 +37,7 @@ export interface ComponentIndex {
   add(version: ComponentVersion): void;
   resolve(address: ComponentAddress, wanted?: string): ComponentVersion | undefined;
   versions(address: ComponentAddress): readonly ComponentVersion[];
-  /** The latest version of every component of a kind, in no order. */
+  /** The latest version of every component of a kind, in no order. The same list until one is added. */
   latest(domain: string, kind: ComponentKind): readonly ComponentVersion[];
   readonly size: number;
 }
@@ -45,11 +45,14 @@ export interface ComponentIndex {
 // Keys and domains have no slash (their alphabets are checked at publish).
 const addressText = (a: ComponentAddress) => `${a.domain}/${a.kind}/${a.key}`;
 
+const none: readonly ComponentVersion[] = [];
+
 export function createComponentIndex(): ComponentIndex {
   const byAddress = new Map<string, Map<string, ComponentVersion>>();
   const latest = new Map<string, ComponentVersion>();
   /** By domain and kind, then by key. */
   const ofKind = new Map<string, Map<string, ComponentVersion>>();
+  const lists = new Map<string, readonly ComponentVersion[]>();
   let size = 0;
 
   return {
@@ -65,6 +68,7 @@ export function createComponentIndex(): ComponentIndex {
         const group = `${version.domain}/${version.kind}`;
         const members = ofKind.get(group) ?? new Map<string, ComponentVersion>();
         ofKind.set(group, members.set(version.key, version));
+        lists.delete(group);
       }
     },
     resolve(address, wanted) {
@@ -78,7 +82,16 @@ export function createComponentIndex(): ComponentIndex {
       return resolved === undefined ? undefined : versions.get(resolved);
     },
     versions: (address) => [...(byAddress.get(addressText(address))?.values() ?? [])],
-    latest: (domain, kind) => [...(ofKind.get(`${domain}/${kind}`)?.values() ?? [])],
+    latest(domain, kind) {
+      const group = `${domain}/${kind}`;
+      let list = lists.get(group);
+      if (list === undefined) {
+        const members = ofKind.get(group);
+        if (members === undefined) return none;
+        lists.set(group, (list = [...members.values()]));
+      }
+      return list;
+    },
     get size() {
       return size;
     },

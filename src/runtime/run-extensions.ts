@@ -5,6 +5,7 @@
  * A task that reads an instance gets the extensions it names and no others: one that runs by itself
  * and reads an instance would otherwise cause itself.
  */
+import type { ComponentVersion } from "../engine/component.ts";
 import { ComponentKind } from "../engine/component-kind.ts";
 import { normaliseExtension, type Extension } from "../engine/definition/normalise-extension.ts";
 import type { Workflow } from "../engine/definition/model.ts";
@@ -82,11 +83,7 @@ async function extensionsFor(
   domain: string,
   { extensions: references }: Workflow,
 ): Promise<Known[]> {
-  const global: Extension[] = [];
-  for (const found of catalogue.latest(domain, ComponentKind.extension)) {
-    const extension = await catalogue.compiled(found, normaliseExtension);
-    if (isGlobal(extension)) global.push(extension);
-  }
+  const global = await globalsOf(catalogue, domain);
   const listed: Extension[] = [];
   for (const { domain: at, key, version } of references) {
     const address = { domain: at, kind: ComponentKind.extension, key };
@@ -98,12 +95,28 @@ async function extensionsFor(
     if (!isThere) listed.push(extension);
   }
   return [
-    ...global
-      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-      .map((extension) => ({ extension, isListed: false })),
+    ...global.map((extension) => ({ extension, isListed: false })),
     ...listed.map((extension) => ({ extension, isListed: true })),
   ];
 }
+
+/** Looked for once, until another extension is published: every read asks for them. */
+function globalsOf(catalogue: Catalogue, domain: string): Promise<readonly Extension[]> {
+  const published = catalogue.latest(domain, ComponentKind.extension);
+  let globals = globalsIn.get(published);
+  if (globals === undefined) {
+    globals = Promise.all(published.map((found) => catalogue.compiled(found, normaliseExtension)))
+      .then((all) => all.filter(isGlobal).toSorted((a, b) => (a.key < b.key ? -1 : 1)))
+      .catch((error: unknown) => {
+        globalsIn.delete(published);
+        throw error;
+      });
+    globalsIn.set(published, globals);
+  }
+  return globals;
+}
+
+const globalsIn = new WeakMap<readonly ComponentVersion[], Promise<readonly Extension[]>>();
 
 const isGlobal = ({ type }: Extension) => type === "global" || type === "globalAndRequested";
 
