@@ -1,32 +1,16 @@
 /** What half a load of hostile scripts does to the other half. */
+import { domain, publish, state, workflow } from "./components.ts";
 import { table } from "./figures.ts";
 import { load, request } from "./load.ts";
-import { domain, payload, type Subject } from "./subject.ts";
+import { payload, type Subject } from "./subject.ts";
 
-const labels = [{ label: "bench", language: "en" }];
 const clients = 4;
 const seconds = 8;
 
-const flow = (key: string, code: string) => ({
-  domain,
-  version: "1.0.0",
-  flowVersion: "1.0.0",
-  key,
-  flow: "sys-flows",
-  attributes: {
-    type: "F",
-    labels,
-    startTransition: {
-      key: "start",
-      target: "s0",
-      triggerType: 0,
-      versionStrategy: "Minor",
-      labels,
-      mapping: { encoding: "NAT", location: "./mapping.js", code },
-    },
-    states: [{ key: "s0", stateType: 1, versionStrategy: "Minor", labels }],
-  },
-});
+const flow = (key: string, code: string) =>
+  workflow(key, [state("s0", 1)], {
+    mapping: { encoding: "NAT", location: "./mapping.js", code },
+  });
 
 const scripts = {
   normal: "export const Handler = ({ Body }) => ({ seen: Body.memberA });",
@@ -40,11 +24,7 @@ const start = (key: string) => () =>
 
 export async function hostile(subject: Subject): Promise<void> {
   for (const [key, code] of Object.entries(scripts)) {
-    await fetch(`${subject.url}/api/v1/definitions/publish`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(flow(key, code)),
-    });
+    await publish(subject, flow(key, code));
   }
   const normal = (time: number) =>
     load({ port: subject.port, connections: clients, seconds: time, next: start("normal") });

@@ -1,7 +1,8 @@
 /** Lists in a flow of a thousand instances and in one of many: what growth costs. */
 import { Client } from "pg";
+import { domain, publish, state, workflow } from "./components.ts";
 import { median, percentile, rows, table } from "./figures.ts";
-import { domain, type Subject } from "./subject.ts";
+import type { Subject } from "./subject.ts";
 
 const small = 1000;
 const samples = 30;
@@ -23,7 +24,7 @@ export async function lists(subject: Subject): Promise<void> {
     ["small", small],
     ["large", rows],
   ] as const) {
-    await publishFlow(subject, flow);
+    await publish(subject, workflow(flow, [state("s0", 1)]));
     await fill(client, flow, count);
   }
   await client.query("vacuum analyze instance");
@@ -40,24 +41,6 @@ export async function lists(subject: Subject): Promise<void> {
   }
   table(["list", `p50 ms of ${small}`, `p50 ms of ${rows}`, "p95 ms", "growth"], lines);
   await client.end();
-}
-
-async function publishFlow({ url }: Subject, key: string): Promise<void> {
-  const labels = [{ label: key, language: "en" }];
-  const start = { key: "start", target: "s0", triggerType: 0, versionStrategy: "Minor", labels };
-  const state = { key: "s0", stateType: 1, versionStrategy: "Minor", labels };
-  await fetch(`${url}/api/v1/definitions/publish`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      key,
-      flow: "sys-flows",
-      domain,
-      version: "1.0.0",
-      flowVersion: "1.0.0",
-      attributes: { type: "F", labels, startTransition: start, states: [state] },
-    }),
-  });
 }
 
 /** One in a thousand has failed and stands in the rare state; documents are about 1 KB. */

@@ -2,8 +2,9 @@
 import type { createSandbox } from "../src/scripting/worker/create-sandbox.ts";
 import { median, rounds, seconds, table } from "./figures.ts";
 import { load, request } from "./load.ts";
-import { publish, start, taskOf, workflowWith } from "./one-transition.ts";
-import { anyOf, domain, payload, type Subject } from "./subject.ts";
+import { domain, publish, taskOf } from "./components.ts";
+import { start, workflowWith } from "./one-transition.ts";
+import { anyOf, payload, type Subject } from "./subject.ts";
 
 const mapping = (code: string) => ({ encoding: "NAT", location: "./bench.js", code });
 const mark = (name: string) =>

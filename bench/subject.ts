@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { startEmbeddedPostgres } from "../src/storage/embedded/embedded-postgres.ts";
+import { domain, publish, reference, schemaOf, state, transition, workflow } from "./components.ts";
 import { load, request } from "./load.ts";
 
 export interface Subject {
@@ -90,75 +91,25 @@ export async function startNode(databaseUrl: string, dataDir: string): Promise<N
 
 export const anyOf = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!;
 
-export const domain = "bench";
 export const flow = "approval";
 export const instancesPath = `/api/v1/${domain}/workflows/${flow}/instances`;
 
-const envelope = { domain, version: "1.0.0", flowVersion: "1.0.0", tags: ["bench"] };
-const labels = [{ label: "bench", language: "en" }];
 const names = "abcdefghij".split("").map((letter) => `member${letter.toUpperCase()}`);
 
-const payloadSchema = {
-  ...envelope,
-  key: "payload",
-  flow: "sys-schemas",
-  attributes: {
-    type: "workflow",
-    labels,
-    schema: {
-      type: "object",
-      required: names,
-      properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
-    },
-  },
-};
+const payloadSchema = schemaOf("payload", {
+  type: "object",
+  required: names,
+  properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+});
+
+const approve = (target: string) =>
+  transition("approve", target, { schema: reference("sys-schemas", "payload") });
 
 /** Two states and one manual transition that leads from each to the other. */
-const workflow = {
-  ...envelope,
-  key: flow,
-  flow: "sys-flows",
-  attributes: {
-    type: "F",
-    labels,
-    startTransition: {
-      key: "start",
-      target: "s0",
-      triggerType: 0,
-      versionStrategy: "Minor",
-      labels,
-    },
-    states: [
-      ["s0", 1, "s1"],
-      ["s1", 2, "s0"],
-    ].map(([key, stateType, target]) => ({
-      key,
-      stateType,
-      versionStrategy: "Minor",
-      labels,
-      transitions: [
-        {
-          key: "approve",
-          target,
-          triggerType: 0,
-          versionStrategy: "Minor",
-          labels,
-          schema: { key: "payload", domain, flow: "sys-schemas", version: "1.0.0" },
-        },
-      ],
-    })),
-  },
-};
+const approval = workflow(flow, [state("s0", 1, [approve("s1")]), state("s1", 2, [approve("s0")])]);
 
-export async function publishWorkload({ url }: Subject): Promise<void> {
-  for (const component of [payloadSchema, workflow]) {
-    const answer = await fetch(`${url}/api/v1/definitions/publish`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(component),
-    });
-    if (answer.status !== 200) throw new Error(await answer.text());
-  }
+export async function publishWorkload(subject: Subject): Promise<void> {
+  for (const component of [payloadSchema, approval]) await publish(subject, component);
 }
 
 /** About 1 KB of data. Made beforehand, so that making them is not what is measured. */

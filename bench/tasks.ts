@@ -8,8 +8,9 @@ import { Pool as Connections } from "pg";
 import { Pool as HttpPool } from "undici";
 import { median, rounds, seconds, table } from "./figures.ts";
 import { load, request } from "./load.ts";
-import { publish, start, taskOf, workflowWith } from "./one-transition.ts";
-import { domain, type Subject } from "./subject.ts";
+import { domain, publish, taskOf } from "./components.ts";
+import { start, workflowWith } from "./one-transition.ts";
+import { type Subject } from "./subject.ts";
 
 const clients = 8;
 /** Entries that are written in turn: one alone would measure how long writers wait for each other. */
