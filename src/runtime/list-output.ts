@@ -12,8 +12,8 @@ import { instanceJson, instanceOutput } from "./instance-output.ts";
 import type { ListOutcome } from "./list-instances.ts";
 
 /** Whatever cannot be understood is refused, never left out. */
-export function parseListQuery(given: RawInstanceQuery): InstanceQuery {
-  const parsed = parseInstanceQuery(given);
+export function parseListQuery(given: RawInstanceQuery, mostOnPage?: number): InstanceQuery {
+  const parsed = parseInstanceQuery(given, mostOnPage);
   if ("query" in parsed) return parsed.query;
   const errors = reasonsByTarget(parsed.reasons);
   throw refusals[parsed.code]({ errors }, parsed.reasons.length);

@@ -11,7 +11,7 @@ import { PayloadRejected } from "../engine/payload-rejected.ts";
 import { Problem } from "../engine/problem.ts";
 import { problems } from "../engine/problems.ts";
 import { findUnstorable } from "../engine/storable-json.ts";
-import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
+import { type InstanceQuery, maxPageSizeOfTasks } from "../engine/instance-query/instance-query.ts";
 import type { Origin } from "../engine/instance.ts";
 import type {
   FlowAnswer,
@@ -87,7 +87,7 @@ export function createLocalFlows(ports: LocalFlowPorts): Flows {
     getInstance: (call) => answered(async () => found(await read(call, instanceJson))),
     listInstances: (call) =>
       answered(async () => {
-        const query = parseListQuery(call.query);
+        const query = parseListQuery(call.query, maxPageSizeOfTasks);
         const list = await ports.listInstances(call, query, viewerOf(call));
         const { sort, filter } = call.query;
         const others = Object.entries({ sort, filter }).filter(

@@ -18,12 +18,28 @@ export const getInstancesTask: MappedTaskType = {
 };
 
 function queryOf({ page, pageSize, sort, filter }: TaskConfig): Record<string, string> {
-  const given = { page, pageSize, sort, filter: filterIn(filter) };
+  const given = {
+    page: positive(page),
+    pageSize: positive(pageSize),
+    sort: sortIn(sort),
+    filter: filterIn(filter),
+  };
   const texts = Object.entries(given).flatMap(([member, value]): [string, string][] => {
     const text = isPresent(value) ? asQueryText(value as JsonValue) : "";
     return text === "" ? [] : [[member, text]];
   });
   return Object.fromEntries(texts);
+}
+
+/** Nothing and less than nothing mean the default, as the setters have it. */
+const positive = (value: unknown): unknown =>
+  typeof value === "number" && value <= 0 ? undefined : value;
+
+/** `-CreatedAt`, which public packages write, is the short form of the list's own language. */
+function sortIn(sort: unknown): unknown {
+  const short = typeof sort === "string" ? /^(-?)([\w.]+)$/.exec(sort.trim()) : null;
+  if (short === null) return sort;
+  return { field: short[2]!, direction: short[1] === "-" ? "desc" : "asc" };
 }
 
 /** A text, a list whose first item is the filter, or the filter itself. */

@@ -108,22 +108,25 @@ async function set(access: StateAccess, call: TaskCall): Promise<TaskAnswer> {
 
 async function remove(access: StateAccess, call: TaskCall): Promise<TaskAnswer> {
   const { config } = call;
-  const given = ["key", "keys", "query"].filter(
-    (member) => isPresent(config[member]) && config[member] !== "",
-  );
+  const given = ["key", "keys", "query"].filter((member) => isGiven(config[member]));
   if (given.length > 1) {
     throw access.refuse(
       `a delete takes exactly one of key, keys and query; it has ${given.join(" and ")}.`,
     );
   }
-  if (given[0] === undefined || given[0] === "key") return removeOne(access, call);
+  const [by = Array.isArray(config["keys"]) ? "keys" : "key"] = given;
+  if (by === "key") return removeOne(access, call);
   if (concurrencyOf(config).isFirstWrite) {
     throw access.refuse(
-      `FirstWrite needs an etag, and '${given[0]}' has none. Delete one key, or use LastWrite.`,
+      `FirstWrite needs an etag, and '${by}' has none. Delete one key, or use LastWrite.`,
     );
   }
-  return given[0] === "keys" ? removeKeys(access, call) : removeMatching(access, call);
+  return by === "keys" ? removeKeys(access, call) : removeMatching(access, call);
 }
+
+/** Definitions fill in every member: a blank text and an empty list stand for nothing. */
+const isGiven = (value: unknown): boolean =>
+  isPresent(value) && value !== "" && !(Array.isArray(value) && value.length === 0);
 
 async function removeOne(access: StateAccess, { config, signal }: TaskCall): Promise<TaskAnswer> {
   const key = access.ownKey(config["key"]);

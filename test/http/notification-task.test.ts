@@ -163,6 +163,12 @@ describe("a notification task", () => {
     expect(line).toMatchObject({ data: { id, password: "***" } });
   });
 
+  test("of an older package, without channels, tells the state channel", async () => {
+    const { told } = await tell({ metadata: { method: "post" } }, { type: "G" });
+
+    expect(told.metadata).toEqual({ dispatched: ["state"], skipped: [], errors: [] });
+  });
+
   test("tells the state channel where the instance is, with no mapping at all", async () => {
     const { id, key, told } = await tell({ channels: ["state"] }, { type: "G" });
 

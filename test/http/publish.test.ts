@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { aComponent, aSchema, aWorkflow, expression, labelled } from "../support/a-workflow.ts";
+import { instancesOf } from "../support/instances-of.ts";
 import { publishPath, startRuntime, startRuntimeForFile } from "../support/start-runtime.ts";
 import type { Answer } from "../support/start-runtime.ts";
 
@@ -409,6 +410,29 @@ describe("seed records", () => {
       body: { key: "seeded", flow: "sys-tasks", domain: "core", tags: ["seed"] },
     });
     expect(await read("sys-tasks", "seeded-too")).toMatchObject({ status: 200 });
+  });
+
+  test("of the public core package leave reads as they were", async () => {
+    const extension = {
+      type: 1,
+      scope: 1,
+      task: { order: 1, task: { ref: "Tasks/available-transitions.json" }, mapping: script },
+    };
+    await app.publish(
+      {
+        ...aWorkflow("sys-extensions").in("seeded").state("draft").build(),
+        data: [seed("available-transitions", { attributes: extension })],
+      },
+      aWorkflow("plain").in("seeded").state("open").transition("go", { to: "open" }),
+    );
+    const flow = instancesOf(app, "plain", "seeded");
+
+    const id = await flow.begin({});
+    const answer = await flow.get(id);
+    const seeded = instancesOf(app, "sys-extensions", "seeded");
+
+    expect(answer).toMatchObject({ status: 200, body: { extensions: {} } });
+    expect(await seeded.get("available-transitions")).toMatchObject({ status: 200 });
   });
 
   test("of one key twice are stored once, and the publish goes on", async () => {

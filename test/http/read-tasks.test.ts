@@ -116,6 +116,21 @@ describe.each([
     expect(links).toMatchObject({ next: "", prev: "" });
   });
 
+  test.each([
+    ["-CreatedAt", [450, 310, 120]],
+    ["createdAt", [120, 310, 450]],
+    ["-attributes.pages", [450, 310, 120]],
+  ])("is sorted by the short form %s, as public packages write it", async (sort, pages) => {
+    const reading = await runTask(app, {
+      key: name(`sorts-by-${sort.replaceAll(/\W/g, "-")}`),
+      type: "15",
+      config: { ...config, sort, page: 0, pageSize: 0 },
+    });
+
+    const { items } = dataOf(reading) as Page;
+    expect(items.map((item) => item.key)).toEqual(pages.map((count) => `${place}-${count}`));
+  });
+
   test("comes in pages, whose links repeat the question", async () => {
     const reading = await runTask(app, {
       key: name("pages"),
@@ -148,6 +163,24 @@ describe.each([
       statusCode: 400,
       metadata: { ErrorCode: "validation.Validation:900011" },
     });
+  });
+});
+
+test("a task may ask its own domain for larger pages than the API gives", async () => {
+  const ask = (domain: string) =>
+    runTask(app, {
+      key: `asks-${domain}-for-500`,
+      type: "15",
+      config: { domain, flow: "book", pageSize: 500 },
+    });
+
+  const here = await ask(defaultDomain);
+  const there = await ask("library");
+
+  expect((dataOf(here) as Page).items).toHaveLength(3);
+  expect(there.response).toMatchObject({
+    isSuccess: false,
+    metadata: { ErrorCode: "validation.ModelValidation:Failed" },
   });
 });
 

@@ -7,10 +7,8 @@ import { startFakeDaprState } from "../support/fake-dapr-state.ts";
 import { openIncidents } from "../support/incidents.ts";
 import { idOf, instancesOf } from "../support/instances-of.ts";
 import { startRuntimeForFile } from "../support/start-runtime.ts";
-import { findFreePort } from "../../src/storage/embedded/free-port.ts";
 
 const sidecar = await startFakeDaprState("orders");
-const nobody = await findFreePort();
 const app = await startRuntimeForFile({
   settings: {
     "StateStore.Name": "main",
@@ -18,7 +16,7 @@ const app = await startRuntimeForFile({
       "main=postgres",
       "quick=memory",
       "remote=dapr:orders",
-      `away=redis://127.0.0.1:${nobody}`,
+      "away=redis://127.0.0.1:1",
     ],
     "Dapr.HttpEndpoint": sidecar.url,
   },
@@ -284,6 +282,21 @@ describe("delete", () => {
     expect(answer).toMatchObject({ data: null, isSuccess: true });
     expect(answer.metadata).toEqual({ Key: "a", StoreName: "main" });
     expect(await keys()).toEqual(["a", "custom:b", "custom:c", "engine:a"]);
+  });
+
+  test("takes the one way that is not blank, of a config that has every member", async () => {
+    const blank = { key: "", keys: [], query: "", etag: "", concurrency: "", consistency: "" };
+
+    const one = await run({ ...blank, command: "delete", key: "a" });
+    const many = await run({ ...blank, command: "delete", keys: ["b"] });
+    const none = await run({ ...blank, command: "delete" });
+
+    expect(one.answer.metadata).toEqual({ Key: "a", StoreName: "main" });
+    expect(many.answer.metadata).toEqual({ Keys: ["b"], StoreName: "main" });
+    expect(none.incidents).toMatchObject([
+      { message: expect.stringContaining("'keys' is empty") as string },
+    ]);
+    expect(await keys()).toEqual(["a", "custom:c", "engine:a"]);
   });
 
   test("takes a list of keys, each under the prefix", async () => {

@@ -145,20 +145,6 @@ const refused: readonly Row[] = [
     "move it to attributes.config",
   ],
   [
-    "a notification without channels",
-    "sys-tasks",
-    task("10", {}),
-    `${config}.channels`,
-    "required",
-  ],
-  [
-    "a notification with no channel",
-    "sys-tasks",
-    task("10", { channels: [] }),
-    `${config}.channels`,
-    "at least one",
-  ],
-  [
     "a channel that is no text",
     "sys-tasks",
     task("10", { channels: [1] }),
@@ -264,13 +250,6 @@ const refused: readonly Row[] = [
     store({ concurrency: "Mine" }),
     `${config}.concurrency`,
     "FirstWrite, LastWrite",
-  ],
-  [
-    "no keys to delete",
-    "sys-tasks",
-    store({ command: "delete", key: undefined, keys: [] }),
-    `${config}.keys`,
-    "not be empty",
   ],
   [
     "a delete by key and query",
@@ -630,6 +609,73 @@ test.each(refused)("refused: %s", (_, kind, changes, path, says) => {
 
 const warned: readonly Row[] = [
   [
+    "a notification without channels, as older packages have it",
+    "sys-tasks",
+    task("10", { metadata: { method: "post" } }),
+    `${config}.channels`,
+    "only the state channel",
+  ],
+  [
+    "a notification that sends nothing",
+    "sys-tasks",
+    task("10", { channels: [], includeStateChannel: false }),
+    `${config}.channels`,
+    "sends nothing",
+  ],
+  [
+    "a SOAP task whose mapping sets the url",
+    "sys-tasks",
+    soap({ url: "" }),
+    `${config}.url`,
+    "unless its mapping sets it",
+  ],
+  [
+    "a Dapr service whose mapping sets the application",
+    "sys-tasks",
+    task("3", { appId: "", methodName: "m" }),
+    `${config}.appId`,
+    "unless its mapping sets it",
+  ],
+  [
+    "a state store task with every member there and blank",
+    "sys-tasks",
+    store({ key: "", keys: [], query: "", value: "", etag: "", concurrency: "", consistency: "" }),
+    `${config}.key`,
+    "unless its mapping sets it",
+  ],
+  [
+    "no keys to delete",
+    "sys-tasks",
+    store({ command: "delete", key: "", keys: [] }),
+    `${config}.key`,
+    "unless its mapping sets it",
+  ],
+  [
+    "a page beyond what a task may ask",
+    "sys-tasks",
+    task("15", { domain: "hr", flow: "f", pageSize: 1001 }),
+    `${config}.pageSize`,
+    "above 1000",
+  ],
+  [
+    "a page of nothing",
+    "sys-tasks",
+    task("15", { domain: "hr", flow: "f", page: 0 }),
+    `${config}.page`,
+    "the default is used",
+  ],
+  [
+    "a fan-out with an error boundary for its items",
+    "sys-tasks",
+    task("21", {
+      itemsPath: "$.a",
+      task: refTo("sys-tasks", "x"),
+      errorBoundary: { onError: [{ action: "ignore" }] },
+    }),
+    `${config}.errorBoundary`,
+    "no effect",
+  ],
+  [
     "an HTTP task without url",
     "sys-tasks",
     task("6", {}),
@@ -755,6 +801,12 @@ const silent: readonly (readonly [string, ComponentKind, Changes])[] = [
     task("10", { channels: ["sms", "state"], includeStateChannel: true }),
   ],
   ["only the state channel", "sys-tasks", task("10", { channels: [], includeStateChannel: true })],
+  ["the state channel by default", "sys-tasks", task("10", { channels: [] })],
+  [
+    "a page larger than the API has",
+    "sys-tasks",
+    task("15", { domain: "hr", flow: "f", page: 1, pageSize: 500, sort: "-CreatedAt" }),
+  ],
   [
     "a full SOAP task by name",
     "sys-tasks",

@@ -6,12 +6,13 @@
  * required by the schema.
  */
 import { ComponentKind } from "../component-kind.ts";
+import { maxPage, maxPageSizeOfTasks } from "../instance-query/instance-query.ts";
 import { checkErrorBoundary } from "./check-error-boundary.ts";
 import { checkReference } from "./check-reference.ts";
 import { checkScriptCode } from "./check-script-code.ts";
 import type { TaskType } from "./enumerations.ts";
 import { at, type Report } from "./findings.ts";
-import { asObject, asText, enumerate, isPresent, type JsonObject, show } from "./json.ts";
+import { asList, asObject, asText, enumerate, isPresent, type JsonObject, show } from "./json.ts";
 
 type ConfigCheck = (report: Report, path: string, config: JsonObject) => void;
 
@@ -51,8 +52,8 @@ export const configRules: Record<TaskType, ConfigRules> = {
   directTrigger: { settable: ["domain", "flow", "transitionName"] },
   getInstanceData: { settable: ["domain", "flow"] },
   subProcess: { settable: ["domain", "flow"] },
-  getInstances: { settable: ["domain", "flow"] },
-  soap: {},
+  getInstances: { settable: ["domain", "flow"], check: checkPaging },
+  soap: { check: checkSoap },
   stateStore: { check: checkStateStore },
   cacheAside: { check: checkCacheAside },
   getInstance: { settable: ["domain", "flow"] },
@@ -97,13 +98,18 @@ function warnMissing(
   }
 }
 
+/** Older packages have no channels: their notifications are all of the state. */
 function checkNotification(report: Report, path: string, config: JsonObject): void {
-  const channels = config["channels"];
-  if (!Array.isArray(channels)) return;
-  if (channels.length === 0 && config["includeStateChannel"] !== true) {
-    report.mistake(
+  const channels = asList(config["channels"]);
+  if (channels.length === 0 && config["includeStateChannel"] === false) {
+    report.warning(
       at(path, "channels"),
-      "'channels' is empty; name at least one, such as 'email'.",
+      "'channels' names none, and the state channel is off: the task sends nothing.",
+    );
+  } else if (!isPresent(config["channels"])) {
+    report.warning(
+      at(path, "channels"),
+      "'channels' is missing; only the state channel is notified.",
     );
   }
   for (const [i, channel] of channels.entries()) {
@@ -112,8 +118,35 @@ function checkNotification(report: Report, path: string, config: JsonObject): vo
   }
 }
 
-/** Specification, "StateStore task config": what get, set and delete each work with. */
+/** The url is required; a blank one is what a package has whose mapping sets it. */
+function checkSoap(report: Report, path: string, config: JsonObject): void {
+  if (config["url"] === "") warnMissing(report, path, config, ["url"]);
+}
+
+/** What tasks may ask of their own domain; another domain's runtime has the limits of the API. */
+const pagingLimits = { page: maxPage, pageSize: maxPageSizeOfTasks };
+
+function checkPaging(report: Report, path: string, config: JsonObject): void {
+  for (const [member, most] of Object.entries(pagingLimits)) {
+    const value = config[member];
+    if (typeof value !== "number") continue;
+    if (value < 1) {
+      report.warning(at(path, member), `'${member}' is ${value}; the default is used.`);
+    } else if (value > most) {
+      report.warning(at(path, member), `'${member}' is ${value}; the task fails above ${most}.`);
+    }
+  }
+}
+
+/**
+ * Specification, "StateStore task config": what get, set and delete each work with. Packages fill in
+ * every member, so a blank text and an empty list count as absent, here and when the task runs.
+ */
 function checkStateStore(report: Report, path: string, config: JsonObject): void {
+  const { query } = config;
+  if (typeof query === "string" && query !== "") {
+    report.mistake(at(path, "query"), `'query' must be an object; got ${show(query)}.`);
+  }
   const command = asText(config["command"])?.toLowerCase();
   if (command === "get") warnMissing(report, path, config, ["key"]);
   if (command === "set") {
@@ -125,7 +158,7 @@ function checkStateStore(report: Report, path: string, config: JsonObject): void
 }
 
 function checkDelete(report: Report, path: string, config: JsonObject): void {
-  const given = ["key", "keys", "query"].filter((member) => isPresent(config[member]));
+  const given = ["key", "keys", "query"].filter((member) => isGiven(config[member]));
   if (given.length === 0) warnMissing(report, path, config, ["key"]);
   if (given.length > 1) {
     report.mistake(
@@ -134,6 +167,9 @@ function checkDelete(report: Report, path: string, config: JsonObject): void {
     );
   }
 }
+
+const isGiven = (value: unknown): boolean =>
+  isPresent(value) && value !== "" && !(Array.isArray(value) && value.length === 0);
 
 function checkCacheAside(report: Report, path: string, config: JsonObject): void {
   checkReference(report, at(path, "sourceTask"), config["sourceTask"], ComponentKind.task);
@@ -146,6 +182,12 @@ function checkCacheAside(report: Report, path: string, config: JsonObject): void
 function checkFanOut(report: Report, path: string, config: JsonObject): void {
   checkReference(report, at(path, "task"), config["task"], ComponentKind.task);
   checkErrorBoundary(report, at(path, "errorBoundary"), config["errorBoundary"], undefined);
+  if (isPresent(config["errorBoundary"])) {
+    report.warning(
+      at(path, "errorBoundary"),
+      "'errorBoundary' has no effect here: what a failed item means is said by 'join', and the task as a whole has the boundary of the hook that runs it.",
+    );
+  }
   warnMissing(report, path, config, ["itemsPath"]);
   const join = asObject(config["join"]);
   const isQuorum = asText(join?.["policy"])?.toLowerCase() === "quorum";

@@ -115,9 +115,9 @@ function checkNeeds(
     );
   }
   if (trigger === "event" && !isPresent(transition["event"])) {
-    report.mistake(
+    report.warning(
       at(path, "event"),
-      `${triggerNames.event} needs an 'event' with the mapping that reads the event.`,
+      `${triggerNames.event} has no 'event' with the mapping that reads events; only a request can take it.`,
     );
   }
 }
@@ -163,7 +163,8 @@ function checkWhere(
 ): void {
   const availableIn = transition["availableIn"];
   if (place === "state" || place === "start") {
-    if (isPresent(availableIn)) {
+    // An empty list is how some tools write that there is none.
+    if (isPresent(availableIn) && !(Array.isArray(availableIn) && availableIn.length === 0)) {
       report.mistake(
         at(path, "availableIn"),
         `'availableIn' belongs to shared transitions, cancel, exit and updateData; remove it from ${place === "state" ? "a state's own transition" : "the start transition"}.`,

@@ -239,12 +239,6 @@ const mistakes: readonly Row[] = [
     "cannot have 'rule'",
   ],
   [
-    "event needs an event",
-    { [`${revoke}.event`]: undefined },
-    `${revoke}.event`,
-    "needs an 'event'",
-  ],
-  [
     "availableIn is not for a state's own",
     { [`${submit}.availableIn`]: ["draft"] },
     `${submit}.availableIn`,
@@ -748,6 +742,12 @@ test.each(mistakes)("refused: %s", (_, changes, path, says) => {
 
 const warnings: readonly Row[] = [
   [
+    "an event transition that reads no event",
+    { [`${revoke}.event`]: undefined },
+    `${revoke}.event`,
+    "only a request can take it",
+  ],
+  [
     "labels default to the key",
     { [`${submit}.labels`]: undefined },
     `${submit}.labels`,
@@ -936,6 +936,10 @@ const silent: readonly (readonly [string, Changes])[] = [
   ],
   ["base64 in lines", { "attributes.output.code": `${base64("some longer code")}\n` }],
   ["availableIn ALL in any case", { [`${shared}.availableIn`]: ["ALL"] }],
+  [
+    "an empty availableIn where there can be none",
+    { [`${submit}.availableIn`]: [], "attributes.startTransition.availableIn": [] },
+  ],
   ["a bare view reference", { [`${draft}.view`]: refTo("sys-views", "form") }],
   [
     "durations with weeks and fractions",

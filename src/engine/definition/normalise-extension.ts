@@ -6,7 +6,7 @@ import {
   type ExtensionScope,
   type ExtensionType,
 } from "./enumerations.ts";
-import { asObject } from "./json.ts";
+import { asObject, isPresent, type JsonObject } from "./json.ts";
 import type { TaskBinding } from "./model.ts";
 import { normaliseTask } from "./normalise-parts.ts";
 
@@ -19,6 +19,18 @@ export interface Extension {
   readonly task: TaskBinding | undefined;
 }
 
+const onRequest: ExtensionType = "definedFlowAndRequested";
+
+/**
+ * The public core package seeds a global extension that names its task in the authors' shorthand and
+ * asks a Dapr sidecar for what the state function says here. It waits to be asked for: run on every
+ * read, it would fail every read of a domain whose owner only published that package.
+ */
+const isShorthand = (binding: JsonObject | undefined): boolean => {
+  const reference = asObject(binding?.["task"]);
+  return isPresent(reference?.["ref"]) && !isPresent(reference?.["key"] ?? reference?.["id"]);
+};
+
 export function normaliseExtension({
   key,
   domain,
@@ -30,7 +42,9 @@ export function normaliseExtension({
     key,
     domain,
     version,
-    type: extensionType.read(attributes["type"]) ?? "definedFlows",
+    type: isShorthand(task)
+      ? onRequest
+      : (extensionType.read(attributes["type"]) ?? "definedFlows"),
     scope: extensionScope.read(attributes["scope"]) ?? "everywhere",
     task: task === undefined ? undefined : normaliseTask(task, 1, { domain }),
   };

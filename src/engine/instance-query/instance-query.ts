@@ -36,6 +36,8 @@ export type ParsedInstanceQuery =
 
 export const maxPage = 1000;
 export const maxPageSize = 100;
+/** Tasks that read their own domain are trusted with more, as public packages expect. */
+export const maxPageSizeOfTasks = 1000;
 const defaultPageSize = 10;
 const maxGroupingLength = 5000;
 
@@ -46,7 +48,10 @@ interface Parts {
   grouping: Grouping | undefined;
 }
 
-export function parseInstanceQuery(raw: RawInstanceQuery): ParsedInstanceQuery {
+export function parseInstanceQuery(
+  raw: RawInstanceQuery,
+  mostOnPage = maxPageSize,
+): ParsedInstanceQuery {
   const reasons = new Reasons();
   const filter = single(raw.filter, "filter", "filter", reasons);
   const orderBy = single(raw.orderBy, "orderBy", "sort", reasons);
@@ -70,7 +75,7 @@ export function parseInstanceQuery(raw: RawInstanceQuery): ParsedInstanceQuery {
     parts.grouping = readGrouping(given, reasons);
   }
   const page = wholeNumber(raw.page, "page", 1, maxPage, reasons);
-  const pageSize = wholeNumber(raw.pageSize, "pageSize", defaultPageSize, maxPageSize, reasons);
+  const pageSize = wholeNumber(raw.pageSize, "pageSize", defaultPageSize, mostOnPage, reasons);
 
   return reasons.list.length > 0
     ? { code: refusalCode(reasons.list), reasons: reasons.list }
