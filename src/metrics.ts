@@ -33,6 +33,18 @@ export const instruments = {
     name: "nodejs_eventloop_delay_seconds",
     description: "How late timers fire since the last scrape, by statistic",
   },
+  jobsRunning: {
+    name: "millrace_jobs_running",
+    description: "Jobs this node is doing now",
+  },
+  incidentsOpened: {
+    name: "millrace_incidents_opened_total",
+    description: "Incidents this node has opened since it started",
+  },
+  databaseConnections: {
+    name: "millrace_database_connections",
+    description: "Connections of this node's pool, by state; waiting: for a connection",
+  },
 } as const;
 
 export interface Metrics {
@@ -41,9 +53,17 @@ export interface Metrics {
   requestStarted(): void;
   requestEnded(): void;
   requestAnswered(method: string, route: string, status: number, ms: number): void;
+  /** What the node works on, asked with every scrape. */
+  observeNode(node: NodeFigures): void;
   /** The exposition text a scrape gets. */
   text(): Promise<string>;
   close(): Promise<void>;
+}
+
+export interface NodeFigures {
+  jobsRunning(): number;
+  incidentsOpened(): number;
+  connections(): { used: number; idle: number; waiting: number };
 }
 
 export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
@@ -61,6 +81,7 @@ export function createMetrics(): Metrics {
     requestStarted: () => active.add(1),
     requestEnded: () => active.add(-1),
     requestAnswered: (method, route, status, ms) => durations.record(method, route, status, ms),
+    observeNode: (node) => observeNode(meter, node),
     async text() {
       const { resourceMetrics } = await reader.collect();
       return serializer.serialize(resourceMetrics);
@@ -163,6 +184,21 @@ function observeActiveRequests(meter: Meter): { add(change: number): void } {
       active += change;
     },
   };
+}
+
+function observeNode(meter: Meter, node: NodeFigures): void {
+  const { jobsRunning, incidentsOpened, databaseConnections } = instruments;
+  meter.createObservableGauge(jobsRunning.name, jobsRunning).addCallback((result) => {
+    result.observe(node.jobsRunning());
+  });
+  meter.createObservableCounter(incidentsOpened.name, incidentsOpened).addCallback((result) => {
+    result.observe(node.incidentsOpened());
+  });
+  const connections = meter.createObservableGauge(databaseConnections.name, databaseConnections);
+  connections.addCallback((result) => {
+    for (const [state, count] of Object.entries(node.connections()))
+      result.observe(count, { state });
+  });
 }
 
 /** Read when somebody scrapes, not before. */

@@ -16,10 +16,13 @@ import type { HttpServer, ServerOptions } from "./http/create-server.ts";
 import { listen, loopback } from "./http/listen.ts";
 import { describeIdentity, identityMode, type IdentityMode } from "./http/identity-mode.ts";
 import type { TokenOptions } from "./http/require-token.ts";
+import { nodeChecks } from "./http/node-checks.ts";
+import { createOperationsServer } from "./http/operations-server.ts";
 import { createRuntimeServer } from "./http/runtime-server.ts";
 import { createIds } from "./ids.ts";
 import type { Log } from "./log.ts";
-import { createMetrics } from "./metrics.ts";
+import { createTroubleLog, type TroubleLog } from "./log-trouble.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
 import { bindSampleChannels, publishSample, type Sample } from "./publish-sample.ts";
 import { startSamplePartners, type SamplePartners } from "./sample-partners.ts";
 import { openNotifications } from "./notifications/open-notifications.ts";
@@ -37,7 +40,7 @@ import type { ScriptHost } from "./scripting/script-host.ts";
 import type { TaskHost } from "./tasks/task-host.ts";
 import { serviceVersion } from "./service-version.ts";
 import { superviseEmbedded, type SupervisedPostgres } from "./storage/embedded/supervise.ts";
-import { openDatabase, type Database } from "./storage/postgres/database.ts";
+import { asUnavailable, openDatabase, type Database } from "./storage/postgres/database.ts";
 import { migrate } from "./storage/postgres/migrate.ts";
 import { createPublishJobStore } from "./storage/postgres/postgres-publish-job-store.ts";
 import { openStateStores } from "./storage/state-stores/open-state-stores.ts";
@@ -67,6 +70,8 @@ export interface MillraceOptions {
 export interface Millrace {
   runtimeUrl: string | undefined;
   deployUrl: string | undefined;
+  /** Health and figures of a node that has no API. */
+  operationsUrl: string | undefined;
   databaseUrl: string;
   /** The sample domain, when it was published. */
   sample: Sample | undefined;
@@ -96,14 +101,19 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
   const servers: HttpServer[] = [];
   const undo: Step[] = [];
   let stopping: Promise<void> | undefined;
-  const stop = () => {
-    // Requests in progress still need the database, so the servers go first though they came first.
-    const graceMs = config["Server.ShutdownSeconds"] * 1000;
-    const closeServers = async () => {
-      await Promise.all(servers.map((app) => closeServer(app, graceMs)));
-    };
-    return (stopping ??= inTurn([stopDeploy, closeServers, ...undo.toReversed()]));
+  // Requests and queued work share one grace: whoever sent the signal waits that long, not twice.
+  let graceEnds = Infinity;
+  const graceLeft = () => Math.max(0, graceEnds - performance.now());
+  const beginStop = async () => {
+    graceEnds = performance.now() + config["Server.ShutdownSeconds"] * 1000;
+    runtime?.drain();
   };
+  const closeServers = async () => {
+    await Promise.all(servers.map((app) => closeServer(app, graceLeft())));
+  };
+  // Requests in progress still need the database, so the servers go first though they came first.
+  const stop = () =>
+    (stopping ??= inTurn([beginStop, stopDeploy, closeServers, ...undo.toReversed()]));
 
   try {
     refuseDeployWithoutRuntime(config, roles);
@@ -142,11 +152,25 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
               registry: config["Deploy.Registry"],
               runtimePackage: config["Deploy.RuntimePackage"],
             },
+            checks: nodeChecks(current),
           }),
           config["Server.InitPort"],
           "deployment API (MILLRACE_INIT_PORT)",
         )
       : undefined;
+
+    const operationsUrl =
+      runtimeUrl === undefined && deployUrl === undefined
+        ? await open(
+            createOperationsServer({
+              server: serverOptions,
+              runtime: current,
+              domain: config["Runtime.Domain"],
+            }),
+            config["Server.Port"],
+            "health checks (MILLRACE_PORT)",
+          )
+        : undefined;
 
     const embedded = options.embedded === true || config["Database.Url"] === "";
     const databaseUrl = embedded ? await startEmbedded(config, log, undo) : config["Database.Url"];
@@ -155,13 +179,15 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
       migrate(databaseUrl, options.signal),
     );
     log.info({ serverVersion, applied }, "DatabaseReady");
-    const database = openPool(databaseUrl, config, log);
+    const trouble = createTroubleLog(log);
+    const database = openPool(databaseUrl, config, trouble);
     undo.push(() => database.close());
     // A deployment service apart has no use for it: the runtime it publishes to has its own.
     const isRuntime = roles.has("api") || roles.has("worker");
     const partners =
       isRuntime && wantsSample(config, embedded) ? await openPartners(undo) : undefined;
-    const outside = openOutside(config, log, database, embedded, undo);
+    const outside = openOutside({ config, log, trouble, database, embedded, undo });
+    let incidentsOpened = 0;
     const opened = await whenAnswered(() =>
       openRuntime({
         database,
@@ -170,8 +196,12 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         domain: config["Runtime.Domain"],
         onTrouble: (event, err) => {
           const eventId = eventIds[event];
-          if (eventId === undefined) log.warn({ err }, event);
+          if (eventId === undefined) trouble(event, err);
           else log.error({ err, eventId, eventName: event }, event);
+        },
+        onEvent: (event, fields) => {
+          if (event === "IncidentOpened") incidentsOpened += 1;
+          log.warn(fields, event);
         },
         onHandled: ({ failure, decision }, { instance, hop }) =>
           log.warn(
@@ -203,7 +233,12 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         scripts: options.scripts,
       }),
     );
-    undo.push(() => opened.close(config["Server.ShutdownSeconds"] * 1000));
+    undo.push(() => opened.close(graceLeft()));
+    serverOptions.metrics.observeNode({
+      jobsRunning: () => opened.jobsRunning,
+      incidentsOpened: () => incidentsOpened,
+      connections: () => database.connections,
+    });
     // Before anything is answered: whoever waits for /health finds it there, all of it.
     const sample =
       partners === undefined ? undefined : await whenAnswered(() => publishSample(opened, log));
@@ -217,7 +252,10 @@ export async function startMillrace(options: MillraceOptions): Promise<Millrace>
         runtimeUrl: config["Runtime.Url"] || callable(runtimeUrl ?? ""),
       });
     }
-    return { runtimeUrl, deployUrl, databaseUrl, sample, stop };
+    const urls = { runtimeUrl, deployUrl, operationsUrl };
+    const { nodeId: node } = opened;
+    log.info({ version: serviceVersion(), node, roles: [...roles], ...urls }, "Started");
+    return { ...urls, databaseUrl, sample, stop };
   } catch (error) {
     await stop().catch((err: unknown) => log.error({ err }, "StopFailed"));
     throw error;
@@ -235,7 +273,7 @@ function refuseDeployWithoutRuntime(config: Config, roles: ReadonlySet<Role>): v
 const callable = (url: string): string =>
   url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 
-function serverOptionsFrom(config: Config, log: Log): ServerOptions {
+function serverOptionsFrom(config: Config, log: Log): ServerOptions & { metrics: Metrics } {
   return {
     appVersion: serviceVersion(),
     log,
@@ -293,13 +331,21 @@ const eventIds: Readonly<Record<string, number>> = {
 };
 
 /** What tasks reach the outside world with. */
-function openOutside(
-  config: Config,
-  log: Log,
-  database: Database,
-  embedded: boolean,
-  undo: Step[],
-): OutsidePorts {
+function openOutside({
+  config,
+  log,
+  trouble,
+  database,
+  embedded,
+  undo,
+}: {
+  config: Config;
+  log: Log;
+  trouble: TroubleLog;
+  database: Database;
+  embedded: boolean;
+  undo: Step[];
+}): OutsidePorts {
   const allow = egressFrom(config, embedded);
   log.info({ allow }, "EgressBeyondPublicAddresses");
   const http = openHttpClient({ allow, maxBytes: config["Egress.AnswerLimitBytes"] });
@@ -315,7 +361,7 @@ function openOutside(
     database,
     dapr,
     timeoutMs: invocationTimeoutMs,
-    onTrouble: (event, err) => log.warn({ err }, event),
+    onTrouble: trouble,
   });
   undo.push(() => stateStores.close());
   return {
@@ -488,12 +534,12 @@ async function startEmbedded(config: Config, log: Log, undo: Step[]): Promise<st
   return server.url;
 }
 
-const openPool = (url: string, config: Config, log: Log): Database =>
+const openPool = (url: string, config: Config, trouble: TroubleLog): Database =>
   openDatabase({
     url,
     poolSize: config["Database.PoolSize"],
     statementTimeoutMs: config["Database.StatementTimeoutMs"],
-    onError: (err) => log.warn({ err }, "DatabaseConnectionLost"),
+    onError: (error) => trouble("DatabaseConnectionLost", asUnavailable(error)),
   });
 
 const longestWaitMs = 5000;
@@ -513,16 +559,10 @@ async function retryWhileAway<T>(
       return await work();
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      log.warn({ reason: reasonOf(error.cause), retryInMs: waitMs }, "DatabaseDoesNotAnswer");
+      log.warn({ reason: error.reason, retryInMs: waitMs }, "DatabaseDoesNotAnswer");
       await delay(waitMs, undefined, signal === undefined ? {} : { signal });
     }
   }
-}
-
-/** Of an attempt on several addresses (IPv4 and IPv6) only the code says what happened. */
-function reasonOf(cause: unknown): string {
-  const { message = "", code = "" } = (cause ?? {}) as { message?: string; code?: string };
-  return message === "" ? code : message;
 }
 
 async function openPartners(undo: Step[]): Promise<SamplePartners> {

@@ -142,7 +142,8 @@ export const settings = {
     default: 16,
     min: 2,
     max: 500,
-    about: "connections this node may hold",
+    about:
+      "connections for this node's statements; one that listens and one for the heartbeat come on top",
   }),
   "Database.StatementTimeoutMs": integer({
     default: 10_000,
@@ -170,7 +171,7 @@ export const settings = {
     default: 20,
     min: 0,
     max: 600,
-    about: "how long requests in progress may take to end after SIGTERM",
+    about: "how long requests and jobs in progress may take to end after SIGTERM",
   }),
   "Runtime.Domain": textSetting({
     default: "",

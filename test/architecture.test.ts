@@ -25,13 +25,20 @@ const anyoneButEngine = [
   "config.ts",
   "settings.ts",
   "log.ts",
+  "log-trouble.ts",
   "metrics.ts",
   "ids.ts",
   "service-version.ts",
 ];
 
 /** The deployment API shares the server, not the runtime's routes: it reaches those over HTTP. */
-const sharedServer = ["create-server.ts", "api-documents.ts", "schema.ts", "listen.ts"];
+const sharedServer = [
+  "create-server.ts",
+  "api-documents.ts",
+  "health-routes.ts",
+  "schema.ts",
+  "listen.ts",
+];
 
 /** Libraries that are wrapped in our words in one place. */
 const livesIn: Record<string, RegExp> = {

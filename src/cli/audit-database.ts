@@ -5,6 +5,7 @@ import { createIds } from "../ids.ts";
 import { audit } from "../runtime/audit.ts";
 import { createCatalogue } from "../runtime/catalogue.ts";
 import { createAuditQueries } from "../storage/postgres/audit-queries.ts";
+import { connectionRefusal } from "../storage/postgres/connection-refusal.ts";
 import { openDatabase, sqlState } from "../storage/postgres/database.ts";
 import { createComponentStore } from "../storage/postgres/postgres-component-store.ts";
 import { refuseWhenAway } from "./refuse-when-away.ts";
@@ -50,7 +51,7 @@ export async function auditDatabase(config: Config, { json }: { json: boolean })
         { cause: error },
       );
     }
-    return refuseWhenAway(error);
+    return refuseWhenAway(connectionRefusal(error) ?? error);
   } finally {
     await database.close();
   }

@@ -8,6 +8,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { problems } from "../engine/problems.ts";
 import type { Log } from "../log.ts";
+import { createTroubleLog } from "../log-trouble.ts";
 import type { PublishJobStore } from "../storage/publish-job-store.ts";
 import type { DeployClock } from "./deploy-clock.ts";
 import { DeployFailed, type DeployFailureCode } from "./deploy-failure.ts";
@@ -86,6 +87,7 @@ const interrupted = {
 
 export function openDeployService(ports: DeployPorts, settings: DeploySettings): DeployService {
   const { jobs, clock, log } = ports;
+  const trouble = createTroubleLog(log);
   const owner = ports.newId();
   const open = new Map<string, OpenJob>();
   const waiting: OpenJob[] = [];
@@ -108,7 +110,7 @@ export function openDeployService(ports: DeployPorts, settings: DeploySettings):
 
   /** Nobody waits for it; the next time will do. */
   function inBackground(work: () => Promise<void>): () => void {
-    return () => void work().catch((err: unknown) => log.warn({ err }, "PublishJobUpkeepFailed"));
+    return () => void work().catch((err: unknown) => trouble("PublishJobUpkeepFailed", err));
   }
 
   async function beat(): Promise<void> {

@@ -2,6 +2,7 @@
  * The configuration file of a package: `service.config.json`, or the public system's
  * `vnext.config.json`. It names the package, its version and domain, and the component folders.
  */
+import { isNested } from "../engine/exact-json.ts";
 import { isVersion } from "../engine/version.ts";
 import { DeployFailed } from "./deploy-failure.ts";
 
@@ -65,8 +66,11 @@ export function readConfigFile(file: { path: string; text: string } | undefined)
   };
 }
 
+const deepestFile = 64;
+
 function parseObject(path: string, text: string): Record<string, unknown> {
   let value: unknown;
+  if (isNested(text, deepestFile)) throw invalid(path, "it is nested too deeply");
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {

@@ -6,6 +6,7 @@
  */
 import type { HttpClient, OutgoingResponse } from "../outgoing/http-client.ts";
 import { OutgoingFailed } from "../outgoing/http-client.ts";
+import { isNested } from "../engine/exact-json.ts";
 import { DeployFailed, type DeployFailureCode } from "./deploy-failure.ts";
 import { checkIntegrity } from "./integrity.ts";
 import type { PackageSpec } from "./package-spec.ts";
@@ -97,9 +98,15 @@ interface Chosen {
 
 type Members = Record<string, unknown>;
 
+/** Ten times as many as any package of the public registry has; finding the best of millions takes long. */
+const mostVersions = 100_000;
+
 function chooseVersion(listing: OutgoingResponse, spec: PackageSpec): Chosen {
   const packument = membersOf(parsed(listing, spec));
   const versions = membersOf(packument["versions"]);
+  if (Object.keys(versions).length > mostVersions) {
+    throw notPackageData(spec, `it names more than ${mostVersions} versions`);
+  }
   const tags = membersOf(packument["dist-tags"]);
   const version = pickVersion(
     {
@@ -127,9 +134,14 @@ function chooseVersion(listing: OutgoingResponse, spec: PackageSpec): Chosen {
   return { version, tarball, integrity: textOf(integrity), shasum: textOf(shasum) };
 }
 
+/** Manifests have what their authors put into them, so there is some room. */
+const deepestListing = 512;
+
 function parsed(listing: OutgoingResponse, spec: PackageSpec): unknown {
+  const text = Buffer.from(listing.body).toString("utf8");
+  if (isNested(text, deepestListing)) throw notPackageData(spec, "it is nested too deeply");
   try {
-    return JSON.parse(Buffer.from(listing.body).toString("utf8"));
+    return JSON.parse(text);
   } catch (cause) {
     const type = /^[\w.+-]+\/[\w.+-]+/.exec(listing.headers["content-type"] ?? "")?.[0];
     throw notPackageData(spec, `it is ${type ?? "not JSON"}`, cause);

@@ -47,6 +47,7 @@ test.each([
   "a/b",
   "latest beta",
   "~/x",
+  ">=1 ".repeat(100_000),
 ])("the version %j is none", (version) => {
   expect(packageSpec("loans", version)).toMatchObject({ field: "version" });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stringifyJson } from "../engine/exact-json.ts";
+import { JsonError, stringifyJson } from "../engine/exact-json.ts";
 import { prepareFile } from "./prepare-component.ts";
 
 const from = { version: "2.0.0", domain: "core" };
@@ -23,6 +23,12 @@ test("a component gets the package's version and, when asked for, another domain
 
 test("a missing flowVersion is the component's own version", () => {
   expect(prepared({ key: "a", version: "1.2.0" })).toMatchObject([{ flowVersion: "1.2.0" }]);
+});
+
+test("a file that is nothing but brackets is no component", () => {
+  const text = "[".repeat(1_000_000) + "]".repeat(1_000_000);
+
+  expect(() => prepareFile(text, { from, domain: "retail" })).toThrow(JsonError);
 });
 
 test("seed records get versions of their own, 1.0.0 where they have none", () => {

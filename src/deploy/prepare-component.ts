@@ -9,9 +9,12 @@ export interface Preparation {
   domain: string | undefined;
 }
 
+/** No definition is so deep, and no runtime would take one that is. */
+const deepestFile = 512;
+
 /** One component per file, or an array of them. Throws `JsonError` when the text is no JSON. */
 export function prepareFile(text: string, preparation: Preparation): JsonValue[] {
-  const content = parseJson(text.replace(/^\uFEFF/, ""));
+  const content = parseJson(text.replace(/^\uFEFF/, ""), deepestFile);
   const components = Array.isArray(content) ? content : [content];
   return components.map((component) => prepareComponent(component, preparation));
 }

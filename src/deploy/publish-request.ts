@@ -62,7 +62,10 @@ export function readPublishRequest(
 
   const url = body.npmRegistry?.trim() || defaults.registry;
   if (!isRegistryAddress(url)) {
-    wrong("npmRegistry", "must be an http or https address without user, password and query");
+    wrong(
+      "npmRegistry",
+      `must be an http or https address of at most ${longestAddress} characters, without user, password and query`,
+    );
   }
   const token = body.npmToken ?? "";
   const user = body.npmUsername ?? "";
@@ -93,7 +96,10 @@ export function readPublishRequest(
   };
 }
 
+const longestAddress = 2000;
+
 function isRegistryAddress(url: string): boolean {
+  if (url.length > longestAddress) return false;
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return false;
   const { username, password, search, hash } = new URL(url);
   return username === "" && password === "" && search === "" && hash === "";

@@ -10,4 +10,10 @@ export class StorageUnavailable extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryAfterSeconds = options.retryAfterSeconds ?? 1;
   }
+
+  /** Of an attempt on several addresses (IPv4 and IPv6) only the code says what happened. */
+  get reason(): string {
+    const { message = "", code = "" } = (this.cause ?? {}) as { message?: string; code?: string };
+    return message || code || this.message;
+  }
 }

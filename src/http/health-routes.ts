@@ -11,6 +11,8 @@ export interface HealthRoutesOptions {
   domain?: string;
   checks: readonly HealthCheck[];
   metrics?: Metrics;
+  /** The surface has a `/health` of its own. */
+  hasOwnHealth?: boolean;
 }
 
 // Schemas as they are: loading TypeBox at run time would cost the start more than the whole server.
@@ -67,6 +69,7 @@ export function addHealthRoutes(app: HttpServer, options: HealthRoutesOptions): 
     { url: "/live", summary: "Is the process alive?", tag: "live" },
   ] as const;
   for (const { url, summary, tag } of probes) {
+    if (tag === undefined && options.hasOwnHealth === true) continue;
     const response = { 200: { $ref: "HealthOutput#" }, 503: { $ref: "HealthOutput#" } };
     app.get(url, { config, schema: { summary, tags, response } }, async (_request, reply) => {
       const { status, duration, info } = await probe(tag);

@@ -88,11 +88,13 @@ export function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** Storage that is away is an expected fault: one warning. Anything else unexpected has its stack in the log. */
+/** Storage that is away is an expected fault: told with its reason. Anything else has its stack in the log. */
 function logFault(error: unknown, problem: Problem, request: FastifyRequest): void {
-  const event = { err: error, status: problem.status, errorCode: problem.errorCode };
-  if (problem.status === 503) request.log.warn(event, "RequestRefusedTemporarily");
-  else request.log.error(event, "RequestFailed");
+  const { status, errorCode, message } = problem;
+  if (status === 503) {
+    const reason = error instanceof StorageUnavailable ? error.reason : message;
+    request.log.warn({ reason, status, errorCode }, "RequestRefusedTemporarily");
+  } else request.log.error({ err: error, status, errorCode }, "RequestFailed");
 }
 
 const retryAfterSeconds = (error: unknown) =>

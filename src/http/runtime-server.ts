@@ -7,11 +7,11 @@ import { addApiDocuments } from "./api-documents.ts";
 import { createServer, type HttpServer, type ServerOptions } from "./create-server.ts";
 import { addDefinitionRoutes } from "./definition-routes.ts";
 import { addFunctionRoutes } from "./function-routes.ts";
-import type { HealthCheck } from "./health-check.ts";
 import { addHealthRoutes } from "./health-routes.ts";
 import { addLiveRoutes, type LiveOptions } from "./live-routes.ts";
 import { addIncidentRoutes } from "./incident-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
+import { nodeChecks } from "./node-checks.ts";
 import { addTransitionRoutes } from "./transition-routes.ts";
 import { serveOnly } from "./served-domain.ts";
 
@@ -40,10 +40,7 @@ export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
     version: server.appVersion,
     schemaVersion: componentSchemaVersion,
     domain,
-    checks: [
-      { name: "self", tags: ["live"], run: async () => ({ healthy: true }) },
-      database(runtime),
-    ],
+    checks: nodeChecks(runtime),
     ...(server.metrics === undefined ? {} : { metrics: server.metrics }),
   });
   addDefinitionRoutes(app, { runtime, requireFlowVersion, schemas });
@@ -54,12 +51,3 @@ export function createRuntimeServer(options: RuntimeServerOptions): HttpServer {
   addLiveRoutes(app, runtime, options.live);
   return app;
 }
-
-const database = (runtime: () => Runtime): HealthCheck => ({
-  name: "database",
-  tags: ["ready"],
-  run: async () => {
-    await runtime().database.query("select 1");
-    return { healthy: true };
-  },
-});

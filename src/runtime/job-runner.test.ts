@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Instance } from "../engine/instance.ts";
 import { StorageUnavailable } from "../engine/storage-unavailable.ts";
 import type { Claim, Job, JobStore } from "../storage/job-store.ts";
@@ -28,11 +28,12 @@ async function aRunner(store: Partial<JobStore>, options: Partial<JobRunnerOptio
     release: async () => {},
     releaseAll: async () => 0,
     remove: async () => {},
+    isThere: async () => false,
     hasRun: async () => false,
     isStarting: async () => false,
     takePause: async () => undefined,
-    beat: async () => {},
-    sweep: async () => 0,
+    beat: async () => true,
+    sweep: async () => ({ nodes: [], freed: 0 }),
     leave: async () => {},
   };
   const told = Object.fromEntries(
@@ -51,6 +52,7 @@ async function aRunner(store: Partial<JobStore>, options: Partial<JobRunnerOptio
     run: async () => ({ kind: "done", instance }),
     faultPoint: () => {},
     onTrouble: () => {},
+    onEvent: () => {},
     claims: false,
     ...options,
   });
@@ -142,7 +144,7 @@ test("a row that may have been written is freed with the next heartbeat", async 
 
   const freed = () => asked.filter(([name]) => name === "releaseAll");
   const before = freed().length;
-  await expect.poll(() => freed().length, { timeout: 3000 }).toBeGreaterThan(before);
+  await expect.poll(() => freed().length).toBeGreaterThan(before);
   expect(freed().at(-1)).toEqual(["releaseAll", "node-1", [kept.row.id], 3]);
 });
 
@@ -156,7 +158,15 @@ test("room that was kept for jobs whose writes failed is given back", async () =
   expect(prepared(runner).row.owner).toBe("node-1");
 });
 
+/** Time stands still until the test lets it pass. */
+function ownTime(): (ms: number) => Promise<unknown> {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  return (ms) => vi.advanceTimersByTimeAsync(ms);
+}
+
 test("a wake-up in the middle of a claim is not lost", async () => {
+  const pass = ownTime();
   const claiming = aPromise<Claim>();
   let claims = 0;
   const { runner } = await aRunner(
@@ -169,24 +179,30 @@ test("a wake-up in the middle of a claim is not lost", async () => {
     { claims: true },
   );
   runner.noticed([{ id: "timer-1", type: "sx", instanceId: "instance-1", delayMs: 5 }]);
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await pass(20);
+  expect(claims).toBe(1);
 
   claiming.resolve(nothing);
 
-  await expect.poll(() => claims, { timeout: 500 }).toBe(2);
-  await expect.poll(() => claims, { timeout: 3000 }).toBeGreaterThan(2);
+  await pass(0);
+  expect(claims).toBe(2);
+  await pass(1000);
+  expect(claims).toBe(3);
 });
 
 test("what a claim brings is not freed while it is on its way", async () => {
+  const pass = ownTime();
   const claiming = aPromise<Claim>();
-  const { asked } = await aRunner({ claim: () => claiming.promise }, { claims: true });
-  await expect.poll(() => asked.filter(([it]) => it === "beat").length, { timeout: 4000 }).toBe(3);
+  const { asked, times } = await aRunner({ claim: () => claiming.promise }, { claims: true });
+  await pass(2000);
+  expect(times("beat")).toBe(3);
 
   expect(asked.filter(([name]) => name === "releaseAll")).toHaveLength(1);
   claiming.resolve(nothing);
 });
 
 test("a runner that stops claims nothing more while it waits for what runs", async () => {
+  const pass = ownTime();
   const working = aPromise();
   const { runner, times } = await aRunner(
     {},
@@ -199,16 +215,105 @@ test("a runner that stops claims nothing more while it waits for what runs", asy
     },
   );
   prepared(runner).begin(instance);
-  await expect.poll(() => times("claim")).toBe(1);
+  await pass(0);
+  expect(times("claim")).toBe(1);
 
   const stopped = runner.stop(5000);
-  await new Promise((resolve) => setTimeout(resolve, 1200));
+  await pass(1200);
   expect(times("claim")).toBe(1);
   expect(prepared(runner).row.owner).toBeUndefined();
 
   working.resolve();
   await stopped;
   expect(times("leave")).toBe(1);
+});
+
+test("a runner that is to stop soon takes nothing new, and goes on living", async () => {
+  const pass = ownTime();
+  const { runner, times } = await aRunner({}, { claims: true });
+  await pass(0);
+  expect(times("claim")).toBe(1);
+
+  runner.drain();
+  await pass(3000);
+
+  expect(times("claim")).toBe(1);
+  expect(prepared(runner).row.owner).toBeUndefined();
+  expect(times("beat")).toBeGreaterThan(2);
+});
+
+test("those who run the service hear of nodes that are gone, and of one taken for dead", async () => {
+  const pass = ownTime();
+  const told: unknown[] = [];
+  let beats = 0;
+  await aRunner(
+    {
+      // Not known before its first beat, nor before the third.
+      beat: async () => ![1, 3].includes((beats += 1)),
+      sweep: async () => ({ nodes: beats === 2 ? ["node-2"] : [], freed: 5 }),
+    },
+    { onEvent: (event, fields) => told.push([event, fields]) },
+  );
+
+  await pass(3000);
+
+  expect(told).toEqual([
+    ["NodesGone", { nodes: ["node-2"], jobs: 5 }],
+    ["TakenForDead", { node: "node-1" }],
+  ]);
+});
+
+test("a runner that stops says how much it leaves to others", async () => {
+  const told: unknown[] = [];
+  const { runner } = await aRunner(
+    { releaseAll: async () => 3 },
+    { onEvent: (event, fields) => told.push([event, fields]) },
+  );
+
+  await runner.stop(0);
+
+  expect(told).toEqual([["JobsLeftToOthers", { jobs: 3 }]]);
+});
+
+test("those who run the service hear when the heartbeat is back, and how long it was away", async () => {
+  const pass = ownTime();
+  const told: unknown[] = [];
+  let beats = 0;
+  await aRunner(
+    {
+      beat: async () => {
+        beats += 1;
+        if (beats > 1 && beats < 6) throw away();
+        return true;
+      },
+    },
+    { onEvent: (event, fields) => told.push([event, fields]) },
+  );
+
+  await pass(8000);
+
+  expect(told).toEqual([["HeartbeatBack", { seconds: 4 }]]);
+});
+
+test("after trouble with the database nobody is taken for dead before all could say that they live", async () => {
+  const pass = ownTime();
+  let isAway = false;
+  const { times } = await aRunner({
+    beat: async () => {
+      if (isAway) throw away();
+      return true;
+    },
+  });
+  isAway = true;
+  await pass(8000);
+  const sweeps = times("sweep");
+
+  isAway = false;
+  await pass(4000);
+  expect(times("sweep")).toBe(sweeps);
+
+  await pass(4000);
+  expect(times("sweep")).toBeGreaterThan(sweeps);
 });
 
 test("a caller who waits hears of trouble at once, and the job is done all the same", async () => {

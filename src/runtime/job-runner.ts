@@ -54,6 +54,8 @@ export interface JobRunner {
   noticed(jobs: readonly JobToAdd[]): void;
   readonly held: HeldJobs;
   start(): Promise<void>;
+  /** From now on nothing new is taken. */
+  drain(): void;
   /** Takes no more, lets what runs end within the grace, leaves the rest to the others. */
   stop(graceMs: number): Promise<void>;
   readonly running: number;
@@ -73,6 +75,8 @@ export interface JobRunnerOptions {
   run: (job: Job, known: Known | undefined, signal: AbortSignal) => Promise<JobEnd>;
   faultPoint: FaultPoint;
   onTrouble: (event: string, error: unknown) => void;
+  /** What those who run the service should know. */
+  onEvent: (event: string, fields: Record<string, unknown>) => void;
   /** Whether this node claims jobs at all; one that does not still runs what it accepts. */
   claims: boolean;
   most?: number;
@@ -88,7 +92,7 @@ const longestRetryMs = 5000;
 const attemptsAtOnce = 20;
 
 export function createJobRunner(options: JobRunnerOptions): JobRunner {
-  const { store, tools, nodeId, onTrouble, faultPoint } = options;
+  const { store, tools, nodeId, onTrouble, onEvent, faultPoint } = options;
   const most = options.most ?? 64;
   const running = new Set<Promise<unknown>>();
   const held = createHeldJobs();
@@ -105,6 +109,8 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   let wakeAt = Infinity;
   let loop: Promise<void> | undefined;
   let beating: Promise<void> | undefined;
+  let failingSince: number | undefined;
+  let sparesOthersUntil = -Infinity;
 
   const room = () => most - running.size - reserved;
 
@@ -255,9 +261,32 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
     }
   };
 
+  const live = async () => {
+    try {
+      const lived = await store.beat(nodeId, aliveSeconds);
+      if (!lived && beating !== undefined) onEvent("TakenForDead", { node: nodeId });
+    } catch (error) {
+      failingSince ??= performance.now();
+      throw error;
+    }
+    if (failingSince === undefined) return;
+    const seconds = Math.round((performance.now() - failingSince) / 1000);
+    onEvent("HeartbeatBack", { seconds });
+    failingSince = undefined;
+    // The others may have been as helpless: they get time to say that they live.
+    sparesOthersUntil = performance.now() + aliveSeconds * 1000;
+  };
+
+  const freeOthers = async () => {
+    if (performance.now() < sparesOthersUntil) return 0;
+    const { nodes, freed } = await store.sweep();
+    if (nodes.length > 0) onEvent("NodesGone", { nodes, jobs: freed });
+    return freed;
+  };
+
   const beat = async () => {
-    await store.beat(nodeId, aliveSeconds);
-    let freed = await store.sweep();
+    await live();
+    let freed = await freeOthers();
     // What a claim has just brought is not in our hands yet.
     if (!isClaiming) freed += await store.releaseAll(nodeId, held.ids(), spareSeconds);
     if (freed > 0) wake();
@@ -344,6 +373,9 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
       beating = beatLoop();
       if (options.claims) loop = claimLoop();
     },
+    drain() {
+      draining = true;
+    },
     async stop(graceMs) {
       draining = true;
       const grace = new Promise<void>((resolve) => {
@@ -354,9 +386,12 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
       wake();
       await Promise.all([loop, beating, ...running]);
       clearTimeout(wakeTimer);
-      await store.releaseAll(nodeId, []).catch((error: unknown) => {
+      try {
+        const jobs = await store.releaseAll(nodeId, []);
+        if (jobs > 0) onEvent("JobsLeftToOthers", { jobs });
+      } catch (error) {
         onTrouble("ReleaseFailed", error);
-      });
+      }
       await store.leave(nodeId).catch((error: unknown) => onTrouble("LeaveFailed", error));
     },
     get running() {

@@ -2,7 +2,7 @@
 import { ComponentKind } from "../engine/component-kind.ts";
 import type { Reference } from "../engine/definition/reference.ts";
 import type { Ids } from "../ids.ts";
-import { openDatabase, type Database } from "../storage/postgres/database.ts";
+import { asUnavailable, openDatabase, type Database } from "../storage/postgres/database.ts";
 import { createIncidentStore } from "../storage/postgres/postgres-incident-store.ts";
 import { createInstanceStore } from "../storage/postgres/postgres-instance-store.ts";
 import { createJobStore } from "../storage/postgres/postgres-job-store.ts";
@@ -22,9 +22,11 @@ import { createInFlight } from "./in-flight.ts";
 import { createInstances, type Instances } from "./instances.ts";
 import { createJobRunner, type JobRunner } from "./job-runner.ts";
 import { resolveReference } from "./load-program.ts";
+import { withResultsInHand } from "./results-in-hand.ts";
 import { routeFlows } from "./route-flows.ts";
 import { runJob, type RunJobPorts } from "./run-job.ts";
 import { sendStateNotifications, type Rest } from "./send-state-notifications.ts";
+import { tellingIncidents } from "./telling-incidents.ts";
 
 export interface InstanceOptions {
   database: Database;
@@ -40,6 +42,7 @@ export interface InstanceOptions {
   enforceQueryRoles: boolean;
   startOnExistingKey: "conflict" | "returnExisting";
   onTrouble: (event: string, error: unknown) => void;
+  onEvent: (event: string, fields: Record<string, unknown>) => void;
   onHandled: ExecutePorts["onHandled"];
   unhandledFailure: ExecutePorts["unhandledFailure"];
   faultPoint?: FaultPoint | undefined;
@@ -66,6 +69,8 @@ export interface OpenInstances {
   /** What functions share with them. */
   ports: Pick<FunctionPorts, "catalogue" | "store" | "journal" | "scripts" | "tasks" | "uuid">;
   jobs: JobRunner;
+  /** This node, as jobs name it. */
+  nodeId: string;
   /** Lets queued work that runs end within the grace, and leaves the rest to other nodes. */
   close(graceMs: number): Promise<void>;
 }
@@ -76,7 +81,7 @@ const lanes = { lanes: 4, patienceMs: 20 };
 const heartbeatTimeoutMs = 2000;
 
 export async function openInstances(options: InstanceOptions): Promise<OpenInstances> {
-  const { database, catalogue, ids, onTrouble } = options;
+  const { database, catalogue, ids, onTrouble, onEvent } = options;
   const nodeId = ids.uuid();
   const tools = { now: () => new Date(), uuid: ids.uuid, ulid: ids.ulid };
   const faultPoint = options.faultPoint ?? noFaultPoints;
@@ -86,7 +91,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     poolSize: 1,
     statementTimeoutMs: heartbeatTimeoutMs,
     applicationName: "millrace-heartbeat",
-    onError: (error) => onTrouble("HeartbeatConnectionLost", error),
+    onError: (error) => onTrouble("HeartbeatConnectionLost", asUnavailable(error)),
   });
   const { scripts } = options;
   const loadTask = async (reference: Reference) =>
@@ -100,9 +105,12 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
   const jobStore = createJobStore({ queries: database, heartbeat, leaseSeconds });
   const ports: ExecutePorts = {
     catalogue,
-    store: tellingChanges(createInstanceStore(database, { lanes, leaseSeconds }), options.changes),
+    store: tellingIncidents(
+      tellingChanges(createInstanceStore(database, { lanes, leaseSeconds }), options.changes),
+      onEvent,
+    ),
     incidents: createIncidentStore(database),
-    journal: createTaskJournal(database),
+    journal: withResultsInHand(createTaskJournal(database)),
     scripts,
     tasks: options.tasks ?? createTasks({ ...options.taskPorts, scripts, loadTask, flows }),
     tools,
@@ -113,6 +121,8 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     faultPoint,
     onTrouble,
     noticed: (added) => jobs.noticed(added),
+    // Trouble with the database is waited out; nobody waits for the outcome.
+    doBeside: (following) => void jobs.follow(following).catch(() => {}),
     held: { hold: (id) => jobs.held.hold(id), letGo: (id) => jobs.held.letGo(id) },
   };
   const budgetMs = options.jobTimeoutSeconds * 1000;
@@ -126,6 +136,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     nodeId,
     faultPoint,
     onTrouble,
+    onEvent,
     claims: options.claimsJobs,
     run: (job, known, stopping) => runJob(jobPorts, job, known, stopping),
   });
@@ -150,6 +161,7 @@ export async function openInstances(options: InstanceOptions): Promise<OpenInsta
     instances,
     ports: { ...ports, uuid: ids.uuid },
     jobs,
+    nodeId,
     async close(graceMs) {
       await jobs.stop(graceMs);
       await heartbeat.close();

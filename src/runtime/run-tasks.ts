@@ -27,9 +27,16 @@ export type GroupEnd =
   /** Some task is to be tried again, but not soon: the run waits as a job, not in memory. */
   | { kind: "postponed"; delayMs: number; failedAttempts: Run["failedAttempts"] };
 
-/** Another node has this run now. Nothing to repair here: every write of ours is refused. */
+/** The run's job is no longer ours: another node has it now, or it was ended or cancelled. */
 export class Overtaken extends Error {
   override readonly name = "Overtaken";
+  /** How far it had got. */
+  readonly execution: Execution;
+
+  constructor(execution: Execution) {
+    super("The job of the run is no longer this node's.");
+    this.execution = execution;
+  }
 }
 
 /** Longer than this nobody is kept waiting in memory. */
@@ -175,7 +182,7 @@ async function begin(task: OneTask): Promise<Begun | TaskEnd> {
     case "done":
       return before;
     case "lost":
-      throw new Overtaken();
+      throw new Overtaken(execution);
     case "failed": {
       const { tries: made, sinceMs, result } = before;
       return { tries: made, sinceMs, last: result, attempt };
@@ -196,7 +203,7 @@ async function begin(task: OneTask): Promise<Begun | TaskEnd> {
     const part = { ...key, executionKey: `${executionKey}${suffix}` };
     const found = await journal.find(part);
     if (found.kind === "done") return found.outcome;
-    if (found.kind === "lost") throw new Overtaken();
+    if (found.kind === "lost") throw new Overtaken(execution);
     const result = await journaled({ ...part, taskKey, tries: 1 }, async () => ({
       outcome: await work(),
     }));
@@ -220,7 +227,7 @@ async function begin(task: OneTask): Promise<Begun | TaskEnd> {
     });
     ports.faultPoint("after-journal");
     // Another node has the job: it goes on, and does this task again with the same idempotency key.
-    if (!kept) throw new Overtaken();
+    if (!kept) throw new Overtaken(execution);
     return result;
   }
 }

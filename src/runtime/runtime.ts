@@ -5,7 +5,7 @@ import type { InstanceQuery } from "../engine/instance-query/instance-query.ts";
 import type { Ids } from "../ids.ts";
 import { changesChannel, createChangeFeed } from "../storage/postgres/announce-changes.ts";
 import { createComponentStore } from "../storage/postgres/postgres-component-store.ts";
-import type { Database } from "../storage/postgres/database.ts";
+import { asUnavailable, type Database } from "../storage/postgres/database.ts";
 import { createInstanceLists } from "../storage/postgres/list-instances.ts";
 import { listen } from "../storage/postgres/listen.ts";
 import type { ScriptHost } from "../scripting/script-host.ts";
@@ -41,6 +41,8 @@ export interface RuntimeOptions {
   domain: string;
   /** Trouble of background work that heals by itself. */
   onTrouble: (event: string, error: unknown) => void;
+  /** What those who run the service should know. */
+  onEvent: (event: string, fields: Record<string, unknown>) => void;
   /** A task's failure that an error boundary dealt with. */
   onHandled: ExecutePorts["onHandled"];
   /** What a failed task without any error boundary means for its run. */
@@ -84,6 +86,12 @@ export interface Runtime {
   ): Promise<ListOutcome>;
   /** Reads all definitions anew, here and on the other nodes. */
   reinitialize(): Promise<void>;
+  /** This node, as jobs name it. */
+  readonly nodeId: string;
+  /** How many jobs it is doing now. */
+  readonly jobsRunning: number;
+  /** From now on no queued work is begun; what runs goes on. */
+  drain(): void;
   /** Lets queued work that runs end within the grace, puts the rest back, lets go of the database. */
   close(graceMs: number): Promise<void>;
 }
@@ -118,6 +126,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const {
     instances,
     ports,
+    jobs,
+    nodeId,
     close: closeInstances,
   } = await openInstances({
     ...options,
@@ -144,7 +154,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       catchUp();
       changes.connected();
     },
-    onError: (error) => onTrouble("ListenerLost", error),
+    onError: (error) => onTrouble("ListenerLost", asUnavailable(error)),
   });
   const stopPolling = catalogue.poll((error) => onTrouble("CataloguePollFailed", error));
   const { checker } = options;
@@ -173,6 +183,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       await catalogue.reload();
       await components.announce(reloadMessage);
     },
+    nodeId,
+    get jobsRunning() {
+      return jobs.running;
+    },
+    drain: () => jobs.drain(),
     async close(graceMs) {
       await closeInstances(graceMs);
       changes.close();

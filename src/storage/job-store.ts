@@ -45,6 +45,8 @@ export interface JobStore {
    */
   releaseAll(owner: string, held: readonly string[], spareSeconds?: number): Promise<number>;
   remove(job: ClaimedJob, owner: string): Promise<void>;
+  /** Whether the job is in the queue, whoever's it is. */
+  isThere(jobId: string): Promise<boolean>;
   /** The pause that the instance is in, for this node alone; undefined when it is in none. */
   takePause(instanceId: string, owner: string): Promise<Job | undefined>;
   /** Whether a run of the instance is under way or queued. */
@@ -52,10 +54,10 @@ export interface JobStore {
   /** Whether the instance is still to be started, as somebody's child. */
   isStarting(instanceId: string): Promise<boolean>;
 
-  /** This node lives for another while. */
-  beat(owner: string, aliveSeconds: number): Promise<void>;
-  /** Frees the jobs of nodes that live no more; tells how many. */
-  sweep(): Promise<number>;
+  /** This node lives for another while. False when it did not count as living until now. */
+  beat(owner: string, aliveSeconds: number): Promise<boolean>;
+  /** Frees the jobs of nodes that live no more; tells which those are, and how many jobs. */
+  sweep(): Promise<{ nodes: string[]; freed: number }>;
   /** This node is gone for good. */
   leave(owner: string): Promise<void>;
 }

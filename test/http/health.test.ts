@@ -73,10 +73,9 @@ test("a check that says no may say why", async () => {
 
 test("a check that hangs is unhealthy after its time and is not started again meanwhile", async () => {
   let runs = 0;
-  const stuck = database(async () => {
+  const stuck = database(() => {
     runs += 1;
-    await delay(300);
-    return { healthy: true };
+    return new Promise(() => {});
   });
   const probe = createProbe([stuck], 50);
 

@@ -2,6 +2,7 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import type { Instance } from "../../src/engine/instance.ts";
+import { StorageUnavailable } from "../../src/engine/storage-unavailable.ts";
 import { runWrite, type JobToAdd } from "../../src/storage/instance-store.ts";
 import { openDatabase } from "../../src/storage/postgres/database.ts";
 import { createInstanceStore } from "../../src/storage/postgres/postgres-instance-store.ts";
@@ -78,7 +79,7 @@ test("a job of a node that lives is not claimed by another", async () => {
   const { jobs, anInstanceWithJob } = await aStore();
   await anInstanceWithJob({ owner: nodeA });
 
-  expect(await jobs.sweep()).toBe(0);
+  expect(await jobs.sweep()).toMatchObject({ freed: 0 });
   expect((await jobs.claim(nodeB, 1)).jobs).toEqual([]);
 });
 
@@ -87,11 +88,37 @@ test("whoever takes over a dead node's job keeps that node from writing", async 
   const instance = await anInstanceWithJob({ owner: nodeA });
   await jobs.beat(nodeA, -1);
 
-  expect(await jobs.sweep()).toBe(1);
+  expect(await jobs.sweep()).toMatchObject({ freed: 1 });
   const { jobs: taken } = await jobs.claim(nodeB, 1);
 
   expect(taken).toMatchObject([{ instanceId: instance.id, attempts: 2 }]);
   expect(await instances.write(writeOf(instance))).toBe(false);
+});
+
+test("a node that was taken for dead is told so with its next heartbeat, once", async () => {
+  const { jobs } = await aStore();
+  await jobs.beat(nodeA, -1);
+
+  const { nodes } = await jobs.sweep();
+
+  expect(nodes).toEqual([nodeA]);
+  expect(await jobs.beat(nodeA, 3600)).toBe(false);
+  expect(await jobs.beat(nodeA, 3600)).toBe(true);
+  expect(await jobs.sweep()).toEqual({ nodes: [], freed: 0 });
+});
+
+test("a node whose heartbeat gets no connection lives on by those it has", async () => {
+  const { database, jobs } = await aStore();
+  const full = Object.assign(new Error("sorry, too many clients already"), { code: "53300" });
+  const heartbeat = {
+    query: () => Promise.reject(new StorageUnavailable("It does not answer.", { cause: full })),
+  };
+  const starved = createJobStore({ queries: database, heartbeat, leaseSeconds });
+  await jobs.beat(nodeA, -1);
+
+  await starved.beat(nodeA, 3600);
+
+  expect(await jobs.sweep()).toEqual({ nodes: [], freed: 0 });
 });
 
 test("a dead node's child that is still to be started is taken over, though it is not there yet", async () => {
@@ -145,7 +172,7 @@ test.for([
   if (free === "releaseAll") expect(await jobs.releaseAll(nodeA, [])).toBe(1);
   else {
     await jobs.leave(nodeA);
-    expect(await jobs.sweep()).toBe(1);
+    expect(await jobs.sweep()).toMatchObject({ freed: 1 });
   }
 
   const [now] = (await jobs.claim(free === "releaseAll" ? nodeB : nodeA, 1)).jobs;
@@ -207,6 +234,6 @@ test("a request that is still queued is found by its idempotency key", async () 
   const { id: instanceId } = await anInstanceWithJob({ payload });
   const of = { instanceId, transitionKey: "submit", idempotencyKey: "once" };
 
-  expect(await instances.findRepeat(of)).toEqual({ status: undefined, lastSeq: undefined });
+  expect(await instances.findRepeat(of)).toMatchObject({ status: undefined, lastSeq: undefined });
   expect(await instances.findRepeat({ ...of, idempotencyKey: "twice" })).toBeUndefined();
 });

@@ -36,7 +36,7 @@ const rows: readonly Row[] = [
     // 3F000: no schema of the search path may even be used.
     when: state("42501", "3F000"),
     says: (words) =>
-      `The role of DATABASE_URL lacks a right (${words}). Grant it usage and create on the schema, or run 'millrace migrate' once with the DATABASE_URL of the owner and grant this role the tables.`,
+      `The role of DATABASE_URL lacks a right (${words}). Grant it usage and create on the schema, or run 'millrace migrate' once with the DATABASE_URL of the owner and grant this role the tables and sequences.`,
   },
   {
     when: state("25006"),

@@ -33,6 +33,8 @@ export interface Database extends Queries {
   /** All or nothing. The connection goes back to the pool whatever happens. */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
   readonly url: string;
+  /** Of the pool, now; `waiting` are those who want one. */
+  readonly connections: { used: number; idle: number; waiting: number };
   close(): Promise<void>;
 }
 
@@ -103,6 +105,10 @@ export function openDatabase(options: DatabaseOptions): Database {
         client.off("error", onLost);
         client.release(broken);
       }
+    },
+    get connections() {
+      const { totalCount, idleCount, waitingCount } = pool;
+      return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
     },
     close: () => (closing ??= pool.end()),
   };

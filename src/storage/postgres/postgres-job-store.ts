@@ -1,6 +1,7 @@
 import type { JobType } from "../../engine/job-name.ts";
+import { StorageUnavailable } from "../../engine/storage-unavailable.ts";
 import type { Job, JobStore } from "../job-store.ts";
-import type { Queries } from "./database.ts";
+import { sqlState, type Queries } from "./database.ts";
 
 const jobColumns = `j.id, j.kind, j.instance_id, i.domain, i.flow, j.source_state, j.transition_key,
   j.payload, j.attempts`;
@@ -85,9 +86,16 @@ const removeJob = {
   text: "delete from job where id = $1 and attempts = $2 and owner = $3",
 };
 
+const findJob = { name: "find-job", text: "select 1 from job where id = $1" };
+
+// A resumption is a run once it has written something; until then it waits like a timer.
 const findRun = {
   name: "find-run",
-  text: "select 1 from job where instance_id = $1 and kind = 'tx' limit 1",
+  text: `
+    select 1 from job
+    where instance_id = $1
+      and (kind = 'tx' or (kind in ('rs', 'la') and payload::json -> 'checkpoint' is not null))
+    limit 1`,
 };
 
 const findStart = {
@@ -100,7 +108,9 @@ const beatNode = {
   text: `
     insert into node (id, started_at, alive_until)
     values ($1, now(), now() + make_interval(secs => $2))
-    on conflict (id) do update set alive_until = excluded.alive_until`,
+    on conflict (id) do update set alive_until = excluded.alive_until
+    -- only an update leaves a mark there
+    returning xmax <> 0 as was_there`,
 };
 
 // The jobs stay with their dead owner's name until somebody claims them: that is how the claim knows
@@ -120,7 +130,8 @@ const sweepNodes = {
             or not exists (select from node n where n.id = j.owner))
         for update skip locked)
       returning 1)
-    select count(*)::int as freed from freed`,
+    select (select count(*)::int from freed) as freed,
+      (select coalesce(array_agg(id::text), '{}') from dead) as nodes`,
 };
 
 const leaveNode = { name: "leave-node", text: "delete from node where id = $1" };
@@ -175,6 +186,9 @@ export const createJobStore = ({
     const [row] = await queries.query<JobRow>(takePause, [instanceId, owner, leaseSeconds]);
     return row === undefined ? undefined : toJob(row);
   },
+  async isThere(jobId) {
+    return (await queries.query(findJob, [jobId])).length > 0;
+  },
   async hasRun(instanceId) {
     return (await queries.query(findRun, [instanceId])).length > 0;
   },
@@ -182,16 +196,27 @@ export const createJobStore = ({
     return (await queries.query(findStart, [instanceId])).length > 0;
   },
   async beat(owner, aliveSeconds) {
-    await heartbeat.query(beatNode, [owner, aliveSeconds]);
+    const beat = (on: Queries) => on.query<{ was_there: boolean }>(beatNode, [owner, aliveSeconds]);
+    const [row] = await beat(heartbeat).catch((error: unknown) => {
+      // No connection is left for the heartbeat. Those who have one go on working: they live.
+      if (!isOutOfConnections(error)) throw error;
+      return beat(queries);
+    });
+    return row!.was_there;
   },
   async sweep() {
-    const [row] = await heartbeat.query<{ freed: number }>(sweepNodes);
-    return row!.freed;
+    const [row] = await heartbeat.query<{ nodes: string[]; freed: number }>(sweepNodes);
+    return row!;
   },
   async leave(owner) {
     await heartbeat.query(leaveNode, [owner]);
   },
 });
+
+const tooManyConnections = "53300";
+
+const isOutOfConnections = (error: unknown) =>
+  error instanceof StorageUnavailable && sqlState(error.cause) === tooManyConnections;
 
 const toJob = (row: JobRow): Job => ({
   id: row.id,
