@@ -43,11 +43,11 @@ export async function callAuthorize(
     ...(isSet(asker, "queryroles") ? [() => checkQuery(ports, call)] : []),
     ...(isSet(asker, "ack") ? [() => checkAck(ports, call)] : []),
   ];
-  const [check] = asked;
-  if (check === undefined || asked.length > 1) {
+  const [first] = asked;
+  if (first === undefined || asked.length > 1) {
     throw problems.authorizeTarget({ given: asked.length });
   }
-  const { target, checks } = await check();
+  const { target, checks } = await first();
   const allowed = checks.every((check) => check.allowed);
   const statusCode = allowed ? 200 : 403;
   const explained = isSet(asker, "explain")

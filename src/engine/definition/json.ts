@@ -28,8 +28,8 @@ export function show(value: unknown): string {
   if (typeof value === "string") return `'${shorten(value)}'`;
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
-  if (value === undefined) return "nothing";
-  return String(value);
+  const shown = String(value);
+  return value === undefined ? "nothing" : shown;
 }
 
 export const shorten = (text: string): string =>
