@@ -7,7 +7,9 @@ export default defineConfig({
     maxWorkers: 2,
     globalSetup: ["./test/support/postgres-server.ts"],
     reporters: ["default", "./test/support/plain-reporter.ts"],
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // Nets for what hangs, far beyond what a slow and busy machine needs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

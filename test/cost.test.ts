@@ -20,7 +20,9 @@ const instances = "/api/v1/core/workflows/approval/instances";
 
 beforeAll(async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "millrace-cost-"));
-  const server = await startEmbeddedPostgres({ dataDir, fsync: false });
+  // Nobody writes but who is asked to.
+  const settings = { autovacuum: "off" };
+  const server = await startEmbeddedPostgres({ dataDir, fsync: false, settings });
   proxy = await startPostgresProxy(server.url);
   database = new Client({ connectionString: server.url });
   await database.connect();
@@ -67,6 +69,7 @@ const background = new Set([
   "release-jobs",
   "catalogue-revision",
   "component-changes",
+  "sweep-state-entries",
 ]);
 
 /** Executions since the last call, without what the node does every second anyway. */

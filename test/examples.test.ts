@@ -9,7 +9,7 @@ import { eventually } from "./support/eventually.ts";
 import { codeOf, instancesOf, type InstanceBody } from "./support/instances-of.ts";
 import { publishPath, startRuntime, startRuntimeForFile } from "./support/start-runtime.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folderOf = (name: string) => join(root, "examples", name);

@@ -55,7 +55,11 @@ export function createContention({
             alone.delete(what);
             resolve(hasCompany);
           };
-          const timer = setTimeout(tell, holdMs, false);
+          // On a busy machine others may have arrived meanwhile: they are heard first.
+          const timer = setTimeout(
+            () => setImmediate(() => alone.get(what) === tell && tell(false)),
+            holdMs,
+          );
           alone.set(what, tell);
         });
       }

@@ -238,7 +238,7 @@ describe.skipIf(!hasRedis())("Redis", () => {
   });
 
   test("a server that has gone silent is a failure, and does not hold up the end", async () => {
-    const { redis, store } = await aStore({ timeoutMs: 300 });
+    const { redis, store } = await aStore({ timeoutMs: 3000 });
     await store.set("custom:a", 1);
     redis.pause();
 

@@ -306,6 +306,26 @@ test("millrace doctor --audit prints the findings and ends with 1", async () => 
   expect(stdout).toMatch(/\d+ instances audited, \d+ findings\n$/);
 });
 
+test.for([
+  { what: "password", spoil: (url: URL) => (url.password = "wrong"), says: /refuses the login of/ },
+  { what: "encryption", spoil: (url: URL) => (url.search = "?sslmode=verify-full"), says: /encr/ },
+])(
+  "millrace doctor --audit refuses a $what that will not do in one line",
+  async ({ spoil, says }) => {
+    const url = new URL(app.databaseUrl);
+    spoil(url);
+
+    const { code, stderr } = await runCli(["doctor", "--audit"], {
+      cwd: await aFolder(),
+      env: { DATABASE_URL: url.href },
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(says);
+    expect(stderr).toMatch(/^millrace: .*\n$/);
+  },
+);
+
 test("millrace doctor --audit needs a database", async () => {
   const { code, stderr } = await runCli(["doctor", "--audit"], { cwd: await aFolder() });
 

@@ -4,7 +4,7 @@ import { killAtEach, lanes } from "./kill.ts";
 describe("a node that is killed and started again loses nothing and does nothing twice", () => {
   test.concurrent.for(lanes)(
     "killed $title",
-    { timeout: 300_000 },
+    { timeout: 900_000 },
     async ({ points }, { onTestFinished }) => {
       await killAtEach(points, 1, onTestFinished);
     },

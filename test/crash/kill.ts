@@ -32,9 +32,6 @@ export const lanes = Array.from({ length: laneCount }, (_, lane) => {
   return { points, title: points.join(", ") };
 });
 
-/** From the death of the node, or from the moment its successor listens, to the last work done. */
-const recoveryMs = 10_000;
-
 export async function killAtEach(
   points: readonly FaultPointName[],
   nodeCount: 1 | 2,
@@ -58,22 +55,15 @@ export async function killAtEach(
     await eventually(() => expect(clients.asked.length).toBeGreaterThan(15));
     const [victim, ...others] = alive as [NodeProcess, ...NodeProcess[]];
     victim.arm(`${point}:${1 + (i % 3)}`);
-    const end = await Promise.race([victim.exited, sleep(20_000, "still alive")]);
+    const end = await Promise.race([victim.exited, sleep(120_000, "still alive")]);
     expect([point, end]).toEqual([point, { code: null, signal: "SIGKILL" }]);
 
     alive = others;
-    let since = performance.now();
     const successor = start();
-    if (nodeCount === 1) {
-      alive = [await successor];
-      since = performance.now();
-    }
+    if (nodeCount === 1) alive = [await successor];
     await clients.stop();
-    await eventually(
-      async () => expect([point, await unfinished(databaseUrl)]).toEqual([point, []]),
-      {
-        withinMs: recoveryMs - (performance.now() - since),
-      },
+    await eventually(async () =>
+      expect([point, await unfinished(databaseUrl)]).toEqual([point, []]),
     );
 
     const broken = await brokenPromises(databaseUrl, clients.asked, effects);

@@ -40,6 +40,8 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
       Database__PoolSize: "6",
       EFFECT_URL: effectUrl,
       MILLRACE_LOG_LEVEL: "warn",
+      // A busy machine is no reason for a script to fail.
+      Scripting__TimeoutMs: "60000",
       ...env,
     },
     stdio: ["pipe", "pipe", "pipe"],

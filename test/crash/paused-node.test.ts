@@ -20,7 +20,7 @@ const send = async (method: string, url: string) => {
 
 test(
   "a node that was paused while another took its work over can write nothing when it wakes up",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async () => {
     const { url: databaseUrl, drop } = await createDatabase();
     onTestFinished(drop);
@@ -37,9 +37,7 @@ test(
 
     first.signal("SIGSTOP");
     effects.answerNew();
-    await eventually(async () => expect(await unfinished(databaseUrl)).toEqual([]), {
-      withinMs: 10_000,
-    });
+    await eventually(async () => expect(await unfinished(databaseUrl)).toEqual([]));
     effects.release();
     first.signal("SIGCONT");
 
@@ -57,8 +55,8 @@ test(
       );
       expect(made).toEqual([{ made: "start" }, { made: "call" }, { made: "note" }]);
     }
-    expect(await unfinished(databaseUrl)).toEqual([]);
+    await eventually(async () => expect(await unfinished(databaseUrl)).toEqual([]));
     expect(await auditOf(databaseUrl)).toEqual([]);
-    expect(second.log()).not.toContain('"level":50');
+    expect(second.log()).not.toContain('"level":"error"');
   },
 );

@@ -9,9 +9,9 @@ import { auditOf, rowsOf } from "./promises.ts";
 
 const roles = ["api", "worker"] as const;
 
-async function startOn(databaseUrl: string) {
+async function startOn(databaseUrl: string, graceSeconds: number) {
   const tasks = holdTasks();
-  const settings = { "Server.ShutdownSeconds": 1 };
+  const settings = { "Server.ShutdownSeconds": graceSeconds };
   const app = await startRuntime({ databaseUrl, roles, tasks, settings });
   return { app, tasks, journeys: instancesOf(app, "journey") };
 }
@@ -21,7 +21,7 @@ test.for([{ how: "queued" }, { how: "waited for" }])(
   async ({ how }) => {
     const { url, drop } = await createDatabase();
     onTestFinished(drop);
-    const first = await startOn(url);
+    const first = await startOn(url, 1);
     await first.app.publish(...journey);
     const id = await first.journeys.begin();
     // Not with the client of the runtime, which waits for its answers when it is closed.
@@ -33,7 +33,7 @@ test.for([{ how: "queued" }, { how: "waited for" }])(
 
     const status = await rowsOf(url, "select status::text, has_active_incident from instance");
     expect(status).toEqual([{ status: "B", has_active_incident: false }]);
-    const second = await startOn(url);
+    const second = await startOn(url, 60);
     second.tasks.release();
     await eventually(async () => {
       expect(await second.journeys.read(id)).toMatchObject({ metadata: { status: "A" } });
@@ -52,7 +52,7 @@ test.for([{ how: "queued" }, { how: "waited for" }])(
 test("what can end within the grace ends, and nothing new is begun", async () => {
   const { url, drop } = await createDatabase();
   onTestFinished(drop);
-  const { app, tasks, journeys } = await startOn(url);
+  const { app, tasks, journeys } = await startOn(url, 60);
   await app.publish(...journey);
   const id = await journeys.begin();
   await journeys.send(id, "call", {}, { query: "sync=false" });

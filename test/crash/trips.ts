@@ -1,13 +1,14 @@
 /**
  * Workflows within workflows, three deep, that count how often a child's end was applied:
  *
- * trip   `travel` opens a leg, and after it a blink; then it is `home`. `abandon` cancels it.
+ * trip   `travel` opens a leg, and after it a blink; then it is `home`. `abandon` cancels it. On its
+ *        way from the one to the other it reaches outside: it keeps a stamp in a state store.
  * leg    opens a stop at once, and ends with it
  * stop   waits for `leave`, and ends
  * blink  ends as soon as it is started
  */
 import { slot } from "../support/a-script-slot.ts";
-import { aWorkflow, defaultDomain } from "../support/a-workflow.ts";
+import { aComponent, aWorkflow, defaultDomain, hook } from "../support/a-workflow.ts";
 import { rowsOf } from "./promises.ts";
 
 const opens = (key: string) => ({
@@ -28,6 +29,10 @@ const end = { type: "finish", subType: "success" } as const;
 const gone = { type: "finish", subType: "cancelled" } as const;
 
 export const trips = [
+  aComponent("sys-tasks", "stamp", {
+    type: "17",
+    config: { command: "set", key: "stamp", value: true },
+  }),
   aWorkflow("stop")
     .state("waiting")
     .transition("leave", { to: "left" })
@@ -48,7 +53,7 @@ export const trips = [
     .state("open")
     .transition("travel", { to: "travelling" })
     .state("travelling", opens("leg"))
-    .transition("land", { to: "blinking", otherwise: true })
+    .transition("land", { to: "blinking", otherwise: true, onExecutionTasks: hook("stamp") })
     .state("blinking", opens("blink"))
     .transition("arrive", { to: "home", otherwise: true })
     .state("home")

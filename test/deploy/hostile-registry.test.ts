@@ -5,38 +5,43 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { Client } from "pg";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { createLog } from "../../src/log.ts";
 import { aRegistryForFile, integrityOf } from "../support/a-registry.ts";
 import { anArchive, aPackageArchive, type ArchiveEntry } from "../support/an-archive.ts";
 import { aComponent } from "../support/a-workflow.ts";
-import { startDeployForFile, type JobBody } from "../support/start-deploy.ts";
+import { startDeploy, startDeployForFile, type JobBody } from "../support/start-deploy.ts";
+
+// A folder of this file's own for whatever is put aside: others use the machine's at the same time.
+const aside = await mkdtemp(join(tmpdir(), "millrace-aside-"));
+vi.stubEnv("TMPDIR", aside);
+afterAll(() => rm(aside, { recursive: true, force: true }));
 
 const registry = await aRegistryForFile();
 let logged = "";
-const app = await startDeployForFile({
+const options = {
   // Only this one address: every other, on the loopback too, counts as private.
   settings: {
     "Egress.Allow": ["127.0.0.1"],
-    "Deploy.DownloadTimeoutSeconds": 1,
     "Deploy.ArchiveLimitBytes": 1_000_000,
     "Deploy.UnpackedLimitBytes": 5_000_000,
     "Deploy.MaxFiles": 500,
   },
   log: createLog({ level: "trace", destination: { write: (line) => void (logged += line) } }),
-});
-const foldersBefore = await readdir(tmpdir());
+};
+const app = await startDeployForFile(options);
 
 const npmToken = "npm_veryS3cretToken4711";
 const good = aPackageArchive({
   "core/Tasks/a.json": aComponent("sys-tasks", "a", { type: "7", config: {} }),
 });
-const deploy = (packageName: string, more: object = {}) =>
-  app.deploy({ packageName, npmRegistry: registry.url, npmToken, ...more });
+const deploy = (packageName: string, more: object = {}, to = app) =>
+  to.deploy({ packageName, npmRegistry: registry.url, npmToken, ...more });
 
 /** The job failed, and with what. */
 function failure(job: JobBody) {
@@ -117,6 +122,8 @@ describe("answers", () => {
     ["a number", "application/json", body({ tarball: 7 })],
     ["a script", "application/json", body({ tarball: "javascript:alert(1)" })],
     ["a prototype", "application/json", '{"__proto__":{"versions":{}},"versions":null}'],
+    ["nothing but brackets", "application/json", "[".repeat(450_000) + "]".repeat(450_000)],
+    ["endless versions", "application/json", `{"versions":{${manyVersions(100_001)}}}`],
   ])("that are no package data: %s", async (name, type, text) => {
     const packageName = `answers-${name.replaceAll(" ", "-")}`;
     registry.on(`/${packageName}`, (_request, response) =>
@@ -127,6 +134,10 @@ describe("answers", () => {
       code: expect.stringMatching(/^(RegistryFailed|VersionNotFound)$/) as string,
     });
   });
+
+  function manyVersions(count: number): string {
+    return Array.from({ length: count }, (_, i) => `"${i}":0`).join(",");
+  }
 
   function body(dist: object): string {
     return JSON.stringify({
@@ -145,8 +156,12 @@ describe("answers", () => {
       more();
     });
     registry.add("large", "1.0.0", Buffer.alloc(1_000_001));
+    const impatient = await startDeploy({
+      ...options,
+      settings: { ...options.settings, "Deploy.DownloadTimeoutSeconds": 1 },
+    });
 
-    expect(failure(await deploy("slow"))?.code).toBe("DownloadTimeout");
+    expect(failure(await deploy("slow", {}, impatient))?.code).toBe("DownloadTimeout");
     expect(failure(await deploy("endless"))?.code).toBe("DownloadTooLarge");
     expect(failure(await deploy("large"))?.code).toBe("DownloadTooLarge");
   });
@@ -303,6 +318,5 @@ test("nothing was written outside the database, and the credential was written n
     expect(kept).not.toContain(secret);
     expect(logged).not.toContain(secret);
   }
-  const appeared = (await readdir(tmpdir())).filter((name) => !foldersBefore.includes(name));
-  expect(appeared.filter((name) => /evil|package|npm|cacache/i.test(name))).toEqual([]);
+  expect(await readdir(aside)).toEqual([]);
 });

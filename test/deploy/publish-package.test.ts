@@ -295,6 +295,8 @@ test("a mirror of the public registry has the archive under its own address", as
 });
 
 describe("a request that cannot be used is refused with the field's name", () => {
+  const slashes = "/".repeat(1_500_000);
+
   test.each<[string, object, string]>([
     ["no packageName", {}, "packageName"],
     ["a blank packageName", { packageName: " " }, "packageName"],
@@ -311,6 +313,8 @@ describe("a request that cannot be used is refused with the field's name", () =>
     ["length", { packageName: "a", replaceDomain: true, appDomain: "d".repeat(51) }, "appDomain"],
     ["a folder as registry", { packageName: "a", npmRegistry: "/tmp" }, "npmRegistry"],
     ["file: as registry", { packageName: "a", npmRegistry: "file:///tmp" }, "npmRegistry"],
+    // Looking for the end of its slashes would take hours.
+    ["a long one", { packageName: "a", npmRegistry: `http://h/${slashes}x` }, "npmRegistry"],
     ["user info in it", { packageName: "a", npmRegistry: "https://u:p@host/" }, "npmRegistry"],
     ["a token of two lines", { packageName: "a", npmToken: "a\nb" }, "npmToken"],
     ["a list as token", { packageName: "a", npmToken: ["a"] }, "npmToken"],
@@ -406,6 +410,10 @@ test("the API has a document", async () => {
     "/api/package/runtime/publish",
     "/api/v1/definitions/publish",
     "/health",
+    "/live",
+    "/metrics",
+    "/ready",
+    "/version",
   ]);
 });
 

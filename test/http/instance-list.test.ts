@@ -308,7 +308,7 @@ test("a workflow that is not published is not found", async () => {
 test("a list that takes too long is given up with a hint", async () => {
   const impatient = await startRuntime({
     databaseUrl: app.databaseUrl,
-    settings: { "Database.StatementTimeoutMs": 100 },
+    settings: { "Database.StatementTimeoutMs": 2000 },
   });
   await database.query("begin; lock table instance in access exclusive mode");
 

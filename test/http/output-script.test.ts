@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { aWorkflow } from "../support/a-workflow.ts";
 import { startRuntimeForFile } from "../support/start-runtime.ts";
 
-const app = await startRuntimeForFile({ settings: { "Scripting.TimeoutMs": 1000 } });
+const app = await startRuntimeForFile({ settings: { "Scripting.TimeoutMs": 5000 } });
 const script = (code: string) => ({
   type: "L",
   encoding: "B64",

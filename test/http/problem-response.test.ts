@@ -100,14 +100,17 @@ test("a fault is 500 without its cause; the log has it under the same trace id",
   });
 });
 
-test("storage that is away is 503 with Retry-After", async () => {
-  const { app } = aServer();
+test("storage that is away is 503 with Retry-After, and one line with the reason in the log", async () => {
+  const { app, logged } = aServer();
 
   const answer = await app.inject("/api/v1/storage-away");
 
   expect(answer.statusCode).toBe(503);
   expect(answer.headers["retry-after"]).toBe("7");
   expect(answer.json()).toMatchObject({ errorCode: "transient.Http:503001" });
+  const [line] = logged.filter(({ msg }) => msg === "RequestRefusedTemporarily");
+  expect(line).toMatchObject({ level: "warn", status: 503, reason: expect.any(String) as string });
+  expect(line).not.toHaveProperty("err");
 });
 
 test("a problem never carries the ETag of what it could not deliver", async () => {

@@ -1,6 +1,8 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { aComponent } from "../support/a-workflow.ts";
+import { eventually } from "../support/eventually.ts";
+import { untilListening } from "../support/listening.ts";
 import { startRuntime, type TestRuntime } from "../support/start-runtime.ts";
 
 const task = aComponent("sys-tasks", "note", { type: "7", config: {} });
@@ -83,10 +85,11 @@ test("publish/completed of a foreign domain answers 200 without success", async 
 test("other nodes read anew too", async () => {
   const app = await startRuntime();
   const other = await startRuntime({ databaseUrl: app.databaseUrl });
+  await untilListening(app.databaseUrl, 2);
   await other.publish(task);
   await forgetEverything(app);
 
   await app.get("/api/v1/definitions/re-initialize");
 
-  await expect.poll(async () => (await readTask(other)).status).toBe(404);
+  await eventually(async () => expect((await readTask(other)).status).toBe(404));
 });

@@ -23,10 +23,14 @@ const written: string[] = [];
 const app = await startRuntimeForFile({
   log: createLog({ level: "trace", destination: { write: (line) => written.push(line) } }),
   settings: {
-    "Scripting.TimeoutMs": 1000,
     "Scripting.Environment": ["TEST_SCRIPT_Rates__Base", "TEST_SCRIPT_ABSENT"],
     "Scripting.Secrets": ["vault/payments/api-key=TEST_SCRIPT_SECRET"],
   },
+});
+/** Only scripts that are to run out of time have little of it. */
+const impatient = await startRuntimeForFile({
+  databaseUrl: app.databaseUrl,
+  settings: { "Scripting.TimeoutMs": 1000 },
 });
 const incidentsOf = await openIncidents(app.databaseUrl);
 await app.publish(aScriptTask("note-it"));
@@ -37,10 +41,10 @@ async function publish(workflow: WorkflowBuilder) {
 }
 
 /** Sends `go`, whose mapping this is, to an instance. */
-async function map(key: string, mapping: object, body: object = {}) {
+async function map(key: string, mapping: object, body: object = {}, node = app) {
   const flow = await publish(aWorkflow(key).state("open").transition("go", { mapping }));
   const id = await flow.begin();
-  await flow.send(id, "go", { attributes: body });
+  await instancesOf(node, key).send(id, "go", { attributes: body });
   const [incident] = await incidentsOf(id);
   return { id, instance: await flow.read(id), incident };
 }
@@ -204,12 +208,18 @@ describe("a script that fails", () => {
 
 describe("a limit ends the script and faults the instance, and says which", () => {
   test.each([
-    ["time", "for (;;);", "The script runs longer than it may"],
-    [
-      "time, caught",
-      "for (;;) { try { for (;;); } catch {} }",
-      "The script runs longer than it may",
-    ],
+    ["time", "for (;;);"],
+    ["time, caught", "for (;;) { try { for (;;); } catch {} }"],
+  ])("%s", async (what, body) => {
+    const key = `limit-${what.replaceAll(/\W+/g, "-")}`;
+
+    const { incident, instance } = await map(key, handler(body), {}, impatient);
+
+    expect(instance.metadata.status).toBe("F");
+    expect(incident?.message).toContain("The script runs longer than it may");
+  });
+
+  test.each([
     ["depth", "const f = () => f() + 1; return f();", "The script calls itself too deeply"],
     ["memory", `return { a: "x".repeat(6e7).length };`, "The script uses more memory than it may"],
     ["output", `return { a: "x".repeat(2e6) };`, "The script's answer is longer than"],

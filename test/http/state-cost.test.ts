@@ -4,6 +4,7 @@ import { aFunction, anExtension, functionTask } from "../support/a-function.ts";
 import { slot } from "../support/a-script-slot.ts";
 import { aWorkflow } from "../support/a-workflow.ts";
 import { createDatabase } from "../support/database.ts";
+import { eventually } from "../support/eventually.ts";
 import { instancesOf } from "../support/instances-of.ts";
 import { startPostgresProxy } from "../support/postgres-proxy.ts";
 import { startRuntimeForFile } from "../support/start-runtime.ts";
@@ -42,8 +43,11 @@ await app.publish(
     .state("over", { type: "finish" }),
 );
 
+// A node that has just come asks once whether anybody waits for changes.
+await eventually(() => expect(proxy.counts.get("announce-changes")).toBe(1));
+
 const background =
-  /^(claim-jobs|next-due|beat-node|sweep-nodes|release-jobs|catalogue-revision|component-changes|unnamed)$/;
+  /^(claim-jobs|next-due|beat-node|sweep-nodes|release-jobs|catalogue-revision|component-changes|sweep-state-entries)$/;
 
 async function costOf(workflow: string, functionName: string) {
   const flows = instancesOf(app, workflow);

@@ -130,3 +130,16 @@ test("a state that looks as before is not told again", async () => {
 
   expect(await events.rest()).toMatchObject([{ name: "problem", data: { status: 404 } }]);
 });
+
+test("a burst of changes is told in fewer events, the last one always", async () => {
+  const { source, url } = await aStream();
+  const events = await readEvents({ url }, "/stream");
+  await events.next();
+
+  for (let i = 1; i <= 30; i += 1) {
+    source.show = () => state(`"${i}"`, { isEnded: i === 30 });
+    source.change();
+  }
+
+  expect(await events.rest()).toMatchObject([{ name: "state", id: '"30"' }, { name: "end" }]);
+});

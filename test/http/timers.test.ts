@@ -35,6 +35,11 @@ const untilMoves = (instances: Instances, id: string, count: number) =>
 
 const later = "PT1H";
 
+/** Everything that waits for these instances is due. */
+const dueNow = async (ids: readonly string[], from = database) => {
+  await from.query("update job set ready_at = now() where instance_id = any ($1)", [ids]);
+};
+
 await app.publish(
   aWorkflow("order")
     .state("open")
@@ -105,17 +110,18 @@ describe("a scheduled transition", () => {
   test("does not fire any more when its state was left in time", async () => {
     const id = await orders.begin();
     const other = await orders.begin();
-    await orders.send(id, "go");
-    await orders.send(id, "pay");
-    await orders.send(other, "go");
+    await orders.send(id, "far");
+    await orders.send(id, "back");
+    await orders.send(other, "far");
 
     // The other's timer was set later, so the first one's would have come before.
+    await dueNow([id, other]);
     await untilMoves(orders, other, 3);
 
     expect(movesOf(await orders.history(id))).toEqual([
       "start: open-open",
-      "go: open-waiting",
-      "pay: waiting-paid",
+      "far: open-later",
+      "back: later-open",
     ]);
   });
 
@@ -308,9 +314,19 @@ test("a timer that is set anew all the time never fires early", async () => {
 describe("a timer and a restart:", () => {
   const flow = aWorkflow("patient")
     .state("open")
-    .transition("soon", { to: "done", timer: "PT0.3S" })
+    .transition("soon", { to: "done", timer: later })
     .state("done", { type: "finish" })
     .timeout("too-late", { to: "done", after: "P1D" });
+
+  const timerIsDue = async (databaseUrl: string) => {
+    const client = new Client({ connectionString: databaseUrl });
+    await client.connect();
+    const { rowCount } = await client.query(
+      "update job set ready_at = now() where kind = 'sx' and owner is null",
+    );
+    await client.end();
+    expect(rowCount).toBe(1);
+  };
 
   test("it fires after the restart, also when it fell due while nobody was there", async () => {
     const databaseUrl = await aDatabase();
@@ -318,15 +334,7 @@ describe("a timer and a restart:", () => {
     await first.publish(flow);
     const id = await instancesOf(first, "patient").begin();
     await first.stop();
-    const client = new Client({ connectionString: databaseUrl });
-    await client.connect();
-    await eventually(async () => {
-      const { rows } = await client.query(
-        "select 1 from job where kind = 'sx' and ready_at <= now()",
-      );
-      expect(rows).toHaveLength(1);
-    });
-    await client.end();
+    await timerIsDue(databaseUrl);
 
     const second = await startRuntime({ databaseUrl, roles });
 
@@ -344,15 +352,7 @@ describe("a timer and a restart:", () => {
     await api.publish(flow);
     const patient = instancesOf(api, "patient");
     const id = await patient.begin();
-    const client = new Client({ connectionString: databaseUrl });
-    await client.connect();
-    await eventually(async () => {
-      const { rows } = await client.query(
-        "select 1 from job where kind = 'sx' and ready_at <= now()",
-      );
-      expect(rows).toHaveLength(1);
-    });
-    await client.end();
+    await timerIsDue(databaseUrl);
     expect(await patient.history(id)).toHaveLength(1);
 
     await startRuntime({ databaseUrl, roles: ["worker"] });
@@ -385,6 +385,8 @@ describe("the workflow's timeout", () => {
     await slow.send(id, "again");
 
     expect(before.map(({ name }) => name)).toEqual([`service.job.v1.to.${hex(id)}`]);
+    const inHours = (before[0]!.ready_at.getTime() - Date.now()) / 3_600_000;
+    expect(Math.round(inHours)).toBe(24);
     expect(await jobsOf(id)).toEqual(before);
     await slow.send(id, "finish");
     expect(await jobNames(id)).toEqual([]);
@@ -395,12 +397,13 @@ describe("the workflow's timeout", () => {
     ["one in a busy state", "go"],
     ["one that is parked", "park"],
   ])("ends %s, under its own key", async (_, key) => {
-    await app.publish(flow(`quick-${key}`, "PT0.3S"));
+    await app.publish(flow(`quick-${key}`, "P1D"));
     const quick = instancesOf(app, `quick-${key}`);
     const id = await quick.begin();
     await quick.send(id, key);
     const from = (await quick.read(id)).metadata.currentState;
 
+    await dueNow([id]);
     const records = await untilMoves(quick, id, 3);
 
     expect(movesOf(records)[2]).toBe(`too-late: ${from}-timed-out`);

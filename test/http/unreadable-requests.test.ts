@@ -91,7 +91,8 @@ test("a client that never finishes its headers is cut with 408", async () => {
   const answer = await sendBytes(port, "GET / HTTP/1.1\r\nhost: a\r\nx: ");
 
   expectProblem(readAnswer(answer), 408, "Http:408001");
-  expect(performance.now() - started).toBeLessThan(5000);
+  // Without the setting it would be cut after 30 seconds.
+  expect(performance.now() - started).toBeLessThan(25_000);
 });
 
 test("a client that drips its body is cut with 408, under the ids of its request", async () => {
@@ -116,9 +117,9 @@ test("a client that drips its body is cut with 408, under the ids of its request
 });
 
 test("a handler may take longer than a client may take to send", async () => {
-  const { app } = aServer({ limits: { requestTimeoutMs: 100 } });
+  const { app } = aServer({ limits: { requestTimeoutMs: 1000 } });
   app.get("/slow", async () => {
-    await delay(400);
+    await delay(1500);
     return { done: true };
   });
   const port = await onAPort(app);
@@ -154,7 +155,7 @@ test("rubbish after a request in progress never becomes that request's answer", 
 
   const answer = await sendBytes(port, "GET /slow HTTP/1.1\r\nhost: a\r\n\r\n", "rubbish\r\n\r\n");
 
-  expect(answer).not.toContain("400");
+  expect(answer).not.toContain("HTTP/1.1 400");
 });
 
 test("a body announced too large is 413 and the client can read it", async () => {

@@ -31,7 +31,7 @@ const get = (url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest 
   url,
   method: "GET",
   headers: {},
-  timeoutMs: 5000,
+  timeoutMs: 60_000,
   ...more,
 });
 

@@ -5,7 +5,7 @@ import type { ScriptHost } from "../../src/scripting/script-host.ts";
 import { createSandbox } from "../../src/scripting/worker/create-sandbox.ts";
 import { handler, mappingRef } from "../support/a-script-slot.ts";
 
-const sandbox = createSandbox();
+const sandbox = createSandbox({ limits: { timeMs: 60_000 } });
 afterAll(() => sandbox.close());
 
 const context = {

@@ -4,6 +4,7 @@ import { StartRefusal } from "../../src/engine/start-refusal.ts";
 import { StorageUnavailable } from "../../src/engine/storage-unavailable.ts";
 import { migrate, migrationFiles, refuseOldServer } from "../../src/storage/postgres/migrate.ts";
 import { aDatabase } from "../support/database.ts";
+import { eventually } from "../support/eventually.ts";
 import { databaseUrl } from "../support/postgres-server.ts";
 
 async function run(url: string, ...statements: string[]): Promise<void> {
@@ -141,8 +142,25 @@ test("waiting for another node's migration ends when the start is given up", asy
   await other.query("select pg_advisory_lock(x'6d696c6c'::int)");
   const givenUp = new AbortController();
 
-  const waiting = migrate(url, givenUp.signal);
-  setTimeout(() => givenUp.abort(), 200);
+  const waiting = expect(migrate(url, givenUp.signal)).rejects.toThrow(StorageUnavailable);
+  await eventually(async () => {
+    const { rows } = await other.query(
+      `select from pg_locks where locktype = 'advisory' and not granted
+         and database = (select oid from pg_database where datname = current_database())`,
+    );
+    expect(rows).not.toEqual([]);
+  });
+  givenUp.abort();
 
-  await expect(waiting).rejects.toThrow(StorageUnavailable);
+  await waiting;
+});
+
+test("a start that is given up while it connects does not wait for another node's migration", async () => {
+  const url = await aDatabase();
+  const other = new Client(url);
+  await other.connect();
+  onTestFinished(() => other.end());
+  await other.query("select pg_advisory_lock(x'6d696c6c'::int)");
+
+  await expect(migrate(url, AbortSignal.abort())).rejects.toThrow(StorageUnavailable);
 });

@@ -110,6 +110,8 @@ const request = (
 /** What the world answers when a run asks; every rule fails and every timer is an hour unless told. */
 export interface World {
   rules?: Record<string, boolean>;
+  /** Another run moves the instance. */
+  isMoving?: boolean;
   tasks?: (keys: string[]) => Happened;
   mapped?: Happened;
   child?: Happened;
@@ -119,6 +121,7 @@ export interface World {
 
 const aChild = ({ type, process }: SubFlow): ChildPlan => ({
   correlationId: "correlation-1",
+  parentState: "sub",
   type: type === "subFlow" ? "S" : "P",
   id: "child-1",
   domain: process.domain,
@@ -177,6 +180,7 @@ export function answer(run: Run, todo: Waiting["todo"], world: World): Happened 
       );
     }
     case "rules":
+      if (todo.mayBeMoving && world.isMoving === true) return { kind: "moving" };
       return {
         kind: "chosen",
         transition: todo.candidates.find(

@@ -44,12 +44,16 @@ async function open(answer: Answering, tls?: Certificate) {
   const asked: Asked[] = [];
   const sockets = new Set<Socket>();
   const listener: RequestListener = (request, response) => {
-    void text(request).then((body) => {
-      const { method = "", url = "", headers } = request;
-      const one = { method, url, headers, body };
-      asked.push(one);
-      answer(one, request, response);
-    });
+    void text(request).then(
+      (body) => {
+        const { method = "", url = "", headers } = request;
+        const one = { method, url, headers, body };
+        asked.push(one);
+        answer(one, request, response);
+      },
+      // Whoever asked has gone in the middle of it.
+      () => undefined,
+    );
   };
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   server.on("connection", (socket: Socket) => sockets.add(socket));

@@ -9,6 +9,6 @@ export function auditAtEnd(app: TestRuntime): void {
   // Of a run that ends this moment two pages may show two sides.
   afterAll(
     () => eventually(async () => expect(await auditOf(app.databaseUrl)).toEqual([])),
-    30_000,
+    120_000,
   );
 }

@@ -33,7 +33,7 @@ export interface ReceivedMail {
 export interface MailServer {
   port: number;
   received: ReceivedMail[];
-  /** How many clients were connected at once, at most. */
+  /** How many clients were connected at once, at most; one whose mail was taken counts no more. */
   mostClients(): number;
   stop(): Promise<void>;
 }
@@ -54,7 +54,7 @@ async function start(options: MailServerOptions): Promise<MailServer> {
   const { login, refuses = () => false, hold = () => Promise.resolve() } = options;
   const { tls, secure = false } = options;
   const received: ReceivedMail[] = [];
-  let clients = 0;
+  const clients = new Set<string>();
   let mostClients = 0;
   const server = new SMTPServer({
     authOptional: login === undefined,
@@ -62,13 +62,13 @@ async function start(options: MailServerOptions): Promise<MailServer> {
     disabledCommands: tls === undefined ? ["STARTTLS"] : [],
     secure,
     ...(tls === undefined ? {} : { key: tls.key, cert: tls.cert }),
-    onConnect(_session, done) {
-      clients += 1;
-      mostClients = Math.max(mostClients, clients);
+    onConnect({ id }, done) {
+      clients.add(id);
+      mostClients = Math.max(mostClients, clients.size);
       done();
     },
-    onClose() {
-      clients -= 1;
+    onClose({ id }) {
+      clients.delete(id);
     },
     onAuth({ username, password }, _session, done) {
       if (username === login?.user && password === login?.pass) done(null, { user: username });
@@ -93,6 +93,8 @@ async function start(options: MailServerOptions): Promise<MailServer> {
             raw: raw.toString("utf8"),
             mail: await PostalMime.parse(raw),
           });
+          // Its client hears of it next and may be followed by another before its own end is seen here.
+          clients.delete(session.id);
         };
         keep().then(() => done(), done);
       });

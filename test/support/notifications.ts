@@ -48,7 +48,7 @@ export function openTestNotifications(channels: string[], given: Given = {}): Te
     logged,
     send: (
       { channel = "email", ...notification },
-      { timeoutMs = 10_000, signal = new AbortController().signal } = {},
+      { timeoutMs = 60_000, signal = new AbortController().signal } = {},
     ) =>
       notifications.send(
         {

@@ -101,7 +101,9 @@ export const anyPorts = ["--port", "0", "--init-port", "0"];
 
 /** `millrace start` on free ports; resolves when it says that it runs. */
 export async function startService(args: string[], options: CliOptions): Promise<RunningCli> {
-  return running(startCli(["start", ...anyPorts, ...args], options));
+  // A busy machine is no reason for a script of the sample to fail.
+  const env = { Scripting__TimeoutMs: "60000", ...options.env };
+  return running(startCli(["start", ...anyPorts, ...args], { ...options, env }));
 }
 
 export async function running(cli: Cli): Promise<RunningCli> {
@@ -110,7 +112,7 @@ export async function running(cli: Cli): Promise<RunningCli> {
   });
   await Promise.race([
     ended,
-    eventually(() => expect(cli.stdout()).toMatch(/curl .*\n/), { withinMs: 60_000 }),
+    eventually(() => expect(cli.stdout()).toMatch(/curl .*\n/), { withinMs: 120_000 }),
   ]);
   ended.catch(() => {}); // its end is expected later
   const said = cli.stdout();

@@ -82,7 +82,7 @@ async function start(options: StartOptions): Promise<TestRuntime> {
       "Runtime.Samples": "off",
       "Log.Level": "silent",
       // A busy machine is no reason for a script to fail.
-      "Scripting.TimeoutMs": 10_000,
+      "Scripting.TimeoutMs": 60_000,
       ...options.settings,
     },
     read: noFile,
@@ -95,7 +95,7 @@ async function start(options: StartOptions): Promise<TestRuntime> {
     ...(options.scripts === undefined ? {} : { scripts: options.scripts }),
     ...(options.faultPoint === undefined ? {} : { faultPoint: options.faultPoint }),
   });
-  const url = millrace.runtimeUrl ?? millrace.deployUrl ?? "";
+  const url = millrace.runtimeUrl ?? millrace.deployUrl ?? millrace.operationsUrl ?? "";
   const agent = new Agent();
 
   const send: TestRuntime["send"] = async (method, path, body, headers) => {

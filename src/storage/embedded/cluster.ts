@@ -118,7 +118,8 @@ export async function createCluster(options: CreateClusterOptions): Promise<void
 async function sweepStaging(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (!name.startsWith(stagingPrefix)) continue;
-    await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 3 });
+    // An initdb whose owner was killed may still be writing there, for the moment it takes to end.
+    await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

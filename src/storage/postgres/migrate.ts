@@ -35,6 +35,8 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<Migrat
     });
     await client.connect();
     signal?.addEventListener("abort", giveUp);
+    // Given up while the connection was made.
+    if (signal?.aborted === true) giveUp();
     const serverVersion = await checkServer(client);
     await client.query("select pg_advisory_lock($1)", [migrationLock]);
     return { applied: await applyMissing(client), serverVersion };

@@ -117,7 +117,7 @@ describe("the work of an evaluation", () => {
     const before = performance.now();
 
     expect(() => compiled.evaluate(withBody(body))).toThrow(ExpressionError);
-    expect(performance.now() - before).toBeLessThan(5000);
+    expect(performance.now() - before).toBeLessThan(60_000);
   });
 
   test("what one megabyte needs is allowed", () => {

@@ -225,7 +225,7 @@ describe("errors", () => {
 });
 
 describe("long lists", () => {
-  const many = 20_000;
+  const many = 40_000;
   const list = new XmlDocument();
   list.LoadXml(
     `<l>${Array.from({ length: many }, (_, i) => `<i id="${i}"><n>${i}</n></i>`).join("")}</l>`,
@@ -248,7 +248,7 @@ describe("long lists", () => {
     const began = performance.now();
 
     expect(small.SelectNodes(xpath).Count).toBe(of === many ? count : of);
-    expect(performance.now() - began).toBeLessThan(3000);
+    expect(performance.now() - began).toBeLessThan(30_000);
   });
 
   function shorter(length: number) {
