@@ -287,6 +287,7 @@ function serverOptionsFrom(config: Config, log: Log): ServerOptions & { metrics:
       requestTimeoutMs: config["Http.RequestTimeoutSeconds"] * 1000,
     },
     cors: { origins: config["Http.CorsOrigins"] },
+    refusesForeignPages: config["Auth.Mode"] === "auto",
     trustedPeers: config["Http.TrustedPeers"],
   };
 }

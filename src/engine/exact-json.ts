@@ -108,12 +108,34 @@ export function setMember(object: JsonObject, name: string, value: JsonValue): v
  * of the parsing. Texts that we wrote ourselves (read back from jsonb) need none.
  */
 export function parseJson(text: string, maxDepth?: number): JsonValue {
-  if (!mayHoldExactNumbers(text)) {
+  const isTooDeep = maxDepth !== undefined && text.length > longText && isNested(text, maxDepth);
+  if (!isTooDeep && !mayHoldExactNumbers(text)) {
     const value = parseFast(text);
     if (value !== undefined && !isDeeperThan(value, maxDepth, text.length)) return value;
   }
   // Also the way of a text that is refused: the built-in parser does not say where it stumbled.
   return new Reader(text, maxDepth ?? defaultMaxDepth).document();
+}
+
+/** Longer ones are looked at before they are parsed: two million brackets take seconds to become lists. */
+const longText = 65_536;
+
+/** Whether a JSON text is nested deeper than so many levels, by its brackets alone. */
+export function isNested(text: string, levels: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 92) i += 1;
+      else if (code === 34) inString = false;
+    } else if (code === 34) inString = true;
+    else if (code === 123 || code === 91) {
+      depth += 1;
+      if (depth > levels) return true;
+    } else if (code === 125 || code === 93) depth -= 1;
+  }
+  return false;
 }
 
 /** Writes what JSON.stringify writes, with exact numbers as they came. */

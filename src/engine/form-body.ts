@@ -10,6 +10,7 @@
  * envelope `key`, `stage` and the elements of `tags` are text whatever they look like.
  */
 import {
+  isNested,
   isNumberLiteral,
   type JsonObject,
   type JsonValue,
@@ -318,6 +319,7 @@ function literal(text: string, path: string): JsonValue {
 }
 
 function parsed(text: string): JsonValue | undefined {
+  if (isNested(text, formLimits.depth)) return undefined;
   try {
     return JSON.parse(text) as JsonValue;
   } catch {

@@ -3,16 +3,19 @@
  *
  * The schema is somebody else's text, so nothing in it may hang the process:
  * - size and nesting are limited, and a schema that would evaluate itself forever is refused;
- * - patterns run in linear time (`json-schema/pattern.ts`), and so does `uniqueItems`;
+ * - patterns run in linear time (`json-schema/pattern.ts`), and so do `uniqueItems` and `enum`;
+ * - what one check may take has a limit, and so has the number of errors that it gathers;
  * - nothing is fetched: a `$ref` to another document accepts everything, with a warning at publish.
  *
  * Unknown keywords are ignored, as the drafts say; `x-labels` and `x-errorMessages` are what callers
  * are told in their language.
  */
-import { Ajv, type ErrorObject, type Options } from "ajv";
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { createAjv04 } from "./json-schema/ajv-draft-04.ts";
+import { gatherErrors, leaveWithErrors } from "./json-schema/bounded-errors.ts";
+import { createBudget, OverBudget, type Budget } from "./json-schema/budget.ts";
 import { type Dialect, dialectOf } from "./json-schema/dialect.ts";
 import {
   examineSchema,
@@ -22,6 +25,7 @@ import {
 import { formats } from "./json-schema/formats.ts";
 import { isSchemaObject } from "./json-schema/nodes.ts";
 import { compilePattern } from "./json-schema/pattern.ts";
+import { addQuickEnum } from "./json-schema/quick-enum.ts";
 import { addLinearUniqueItems } from "./json-schema/unique-items.ts";
 import { wordsOf, type Words } from "./json-schema/words.ts";
 
@@ -73,7 +77,9 @@ export function checkJsonSchema(schema: Readonly<Record<string, unknown>>): {
 
 /** Costs milliseconds: keep the result for as long as the schema's version lives. */
 export function compileSchema(schema: object | boolean): CompiledSchema {
-  if (!isSchemaObject(schema)) return toCompiled(new Ajv2020(options).compile(schema));
+  if (!isSchemaObject(schema)) {
+    return toCompiled(1, (options) => new Ajv2020(options).compile(schema));
+  }
   const examination = examineSchema(schema);
   if (examination.mistakes.length > 0) throw new SchemaMistake(examination.mistakes);
   return compileExamined(schema, examination);
@@ -83,8 +89,8 @@ export function compileSchema(schema: object | boolean): CompiledSchema {
  * One ajv per schema: a shared one keeps whatever it has compiled, and two schemas with one `$id`
  * would collide. Without meta-schemas that costs a millisecond.
  */
-const options: Options = {
-  allErrors: true,
+const optionsWith = (allErrors: boolean, budget: Budget): Options => ({
+  allErrors,
   // Errors bring the subschema that they are about.
   verbose: true,
   strict: false,
@@ -94,30 +100,46 @@ const options: Options = {
   // References stay calls: inlining would let the generated code grow without bound.
   inlineRefs: false,
   formats,
-  code: { regExp: Object.assign(regExp, { code: "compilePattern" }) },
-};
+  code: {
+    regExp: Object.assign((source: string) => regExp(source, budget), { code: "compilePattern" }),
+    process: leaveWithErrors,
+  },
+});
+
+/** A step of a pattern is so much quicker than a subschema. */
+const patternStepsPerStep = 5;
 
 /** ajv tells patterns apart by `toString`, so each needs its own. */
-function regExp(source: string) {
-  const pattern = compilePattern(source);
-  return { test: (text: string) => pattern.test(text), toString: () => `/${source}/` };
+function regExp(source: string, budget: Budget) {
+  const { size, test } = compilePattern(source);
+  return {
+    test(text: string) {
+      budget.spend((text.length * size) / patternStepsPerStep);
+      return test(text);
+    },
+    toString: () => `/${source}/`,
+  };
 }
 
-const makers: Record<Dialect, () => Ajv> = {
-  "2020-12": () => new Ajv2020(options),
-  "2019-09": () => new Ajv2019(options),
-  "draft-07": () => new Ajv(options),
-  "draft-04": () => createAjv04(options),
+const makers: Record<Dialect, (options: Options) => Ajv> = {
+  "2020-12": (options) => new Ajv2020(options),
+  "2019-09": (options) => new Ajv2019(options),
+  "draft-07": (options) => new Ajv(options),
+  "draft-04": createAjv04,
 };
 
 function compileExamined(
   schema: Readonly<Record<string, unknown>>,
-  { elsewhere }: SchemaExamination,
+  { elsewhere, effort }: SchemaExamination,
 ): CompiledSchema {
-  const ajv = makers[dialectOf(schema["$schema"]).dialect]();
-  addLinearUniqueItems(ajv);
+  const make = makers[dialectOf(schema["$schema"]).dialect];
   const { $schema: _, ...own } = prepare(schema, elsewhere) as Record<string, unknown>;
-  return toCompiled(ajv.compile(own));
+  return toCompiled(effort, (options) => {
+    const ajv = make(options);
+    addLinearUniqueItems(ajv);
+    addQuickEnum(ajv);
+    return ajv.compile(own);
+  });
 }
 
 /** A copy without the references that lead to other documents. */
@@ -135,20 +157,43 @@ function prepare(value: unknown, elsewhere: ReadonlySet<unknown>): unknown {
 /** A payload with a mistake per item is told about the first thousand. */
 const mostErrors = 1000;
 
-function toCompiled(validate: {
-  (data: unknown): unknown;
-  errors?: ErrorObject[] | null;
-}): CompiledSchema {
+function toCompiled(
+  effort: number,
+  compile: (options: Options) => ValidateFunction,
+): CompiledSchema {
+  const budget = createBudget();
+  const all = compile(optionsWith(true, budget));
+  let first: ValidateFunction | undefined;
+  const isRight = (data: unknown) => (first ??= compile(optionsWith(false, budget)))(data);
+
+  const errorsIn = (data: unknown): readonly ErrorObject[] => {
+    const { errors, isCut } = gatherErrors(all, data);
+    // Those of a branch that was tried in vain may be the many.
+    return isCut && isRight(data) ? [] : errors;
+  };
   return {
     validate(data) {
-      if (validate(data) === true) return [];
-      const errors = validate.errors ?? [];
-      // "must match then" only repeats the errors of the branch.
-      const own = errors.filter((error) => error.keyword !== "if");
-      return byKeyword((own.length > 0 ? own : errors).slice(0, mostErrors));
+      try {
+        budget.open();
+        budget.spendOnValues(data, effort);
+        const errors = errorsIn(data);
+        // "must match then" only repeats the errors of the branch.
+        const own = errors.filter((error) => error.keyword !== "if");
+        return byKeyword((own.length > 0 ? own : errors).slice(0, mostErrors));
+      } catch (error) {
+        if (error instanceof OverBudget) return [tooCostly];
+        throw error;
+      }
     },
   };
 }
+
+const tooCostly: SchemaError = {
+  path: "root",
+  keyword: "size",
+  message: "is too large to be checked with this schema; send less at once",
+  schemaPath: "#",
+};
 
 /** One entry per node and keyword: three members that are missing from one object are one error. */
 function byKeyword(errors: readonly ErrorObject[]): SchemaError[] {

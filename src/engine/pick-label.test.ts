@@ -33,3 +33,12 @@ test("without an English one the first label is taken, and none when there is no
 test("languages of equal weight keep their order", () => {
   expect(languagesIn("tr, de-AT, en;q=0.8, de")).toEqual(["tr", "de-at", "de", "en"]);
 });
+
+test("of a header with thousands of languages the first ones are read", () => {
+  const many = Array.from({ length: 20_000 }, () => "fr").join(",");
+
+  const languages = languagesIn(`de,${many},tr`);
+
+  expect(languages).toHaveLength(32);
+  expect(languages).not.toContain("tr");
+});

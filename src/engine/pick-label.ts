@@ -5,6 +5,8 @@ export function pickLabel(
   labels: readonly Label[],
   acceptLanguage: string | undefined,
 ): string | undefined {
+  // Most have none, and a header is not read for nothing: a refusal asks once per mistake.
+  if (labels.length === 0) return undefined;
   for (const wanted of [...languagesIn(acceptLanguage), "en"]) {
     const found =
       labels.find(({ language }) => fold(language) === wanted) ??
@@ -14,10 +16,13 @@ export function pickLabel(
   return labels[0]?.label;
 }
 
+/** Nobody reads more; a header of 60 KB could name twenty thousand. */
+const mostLanguages = 32;
+
 /** Best first. `*` and what is refused (`q=0`) name nothing. */
 export function languagesIn(acceptLanguage = ""): string[] {
   return acceptLanguage
-    .split(",")
+    .split(",", mostLanguages)
     .flatMap((part, position) => {
       const [tag = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
       const quality = parameters.find((text) => text.startsWith("q="))?.slice(2);

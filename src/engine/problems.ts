@@ -442,6 +442,14 @@ export const problems = catalogue({
     title: "Bad Request",
     detail: () => "The body ended before its announced length. Send the whole body.",
   },
+  foreignPage: {
+    status: 403,
+    prefix: "forbidden",
+    code: "Http:403001",
+    title: "Forbidden",
+    detail: (f: { origin: string }) =>
+      `A page of '${f.origin}' may not call this service. Allow it with Http.CorsOrigins, or choose an Auth.Mode.`,
+  },
   routeNotFound: {
     status: 404,
     prefix: "notfound",

@@ -139,8 +139,18 @@ function isRole(role: string, caller: RoleCaller): boolean {
 
 const isSame = (a: string | undefined, b: string | undefined) => a !== undefined && a === b;
 
-const hasRole = ({ roles }: RoleCaller, role: string) =>
-  roles.some((has) => has.toLowerCase() === role.toLowerCase());
+const hasRole = ({ roles }: RoleCaller, role: string) => foldedOf(roles).has(role.toLowerCase());
+
+/** Once per caller: a list asks about every rule of every instance, and a header has room for many. */
+const folded = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function foldedOf(roles: readonly string[]): ReadonlySet<string> {
+  let known = folded.get(roles);
+  if (known === undefined) {
+    folded.set(roles, (known = new Set(roles.map((role) => role.toLowerCase()))));
+  }
+  return known;
+}
 
 /** The text, or the texts of the list, that stand at a path of the context. */
 function namesAt(path: string, { instance, request }: RoleCaller): readonly string[] {

@@ -88,15 +88,25 @@ const unwrapped = (data: JsonValue | undefined): JsonValue | undefined =>
 const statusIn = ({ statusCode }: JsonObject): number | null =>
   typeof statusCode === "number" ? statusCode : null;
 
-/** Of an answer that was read and decoded; how it came over the wire is history. */
-const ofTheWire = new Set(["content-encoding", "vary", "strict-transport-security"]);
+/**
+ * What is not passed on of another server's answer: how it came over the wire, and what only the server
+ * that a browser talks to may say: cookies, who may read, what a page may do. A script may say these.
+ */
+const ofTheServer = new Set(
+  "content-encoding vary set-cookie set-cookie2 clear-site-data strict-transport-security alt-svc refresh content-security-policy content-security-policy-report-only permissions-policy report-to reporting-endpoints nel service-worker-allowed x-content-type-options x-frame-options x-xss-protection x-app-version x-request-id x-trace-id x-span-id x-trace-state traceparent tracestate api-supported-versions".split(
+    " ",
+  ),
+);
+
+const isOfTheServer = (name: string): boolean =>
+  ofTheServer.has(name) || /^(?:access-control|cross-origin)-/.test(name);
 
 function headersIn({ headers }: JsonObject): Record<string, string> | null {
   if (!isJsonObject(headers)) return null;
   return Object.fromEntries(
     Object.entries(headers).filter(
       (entry): entry is [string, string] =>
-        typeof entry[1] === "string" && !ofTheWire.has(entry[0].toLowerCase()),
+        typeof entry[1] === "string" && !isOfTheServer(entry[0].toLowerCase()),
     ),
   );
 }

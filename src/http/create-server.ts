@@ -22,6 +22,7 @@ import { observeRequests } from "./observe-requests.ts";
 import { pathOf, sendProblem, type ProblemSettings } from "./problem-response.ts";
 import { parseQuery } from "./query-string.ts";
 import { requestContextOf } from "./request-context.ts";
+import { refuseForeignPages } from "./refuse-foreign-pages.ts";
 import { RequestLog } from "./request-log.ts";
 import { requireTokens, type TokenOptions } from "./require-token.ts";
 import { listRoutes, type Route } from "./route-list.ts";
@@ -40,6 +41,8 @@ export interface ServerOptions {
   limits?: Partial<ServerLimits>;
   /** Browsers of these origins may call; `*` means any. None by default. */
   cors?: { origins: readonly string[] };
+  /** For a service that knows its callers by where they are: see `refuse-foreign-pages.ts`. */
+  refusesForeignPages?: boolean;
   /** Whose identity headers are believed, see `caller.ts`. */
   trustedPeers?: readonly string[];
   /** Callers prove who they are with a token; without this, by headers. */
@@ -130,7 +133,9 @@ export function createServer(options: ServerOptions): HttpServer {
     metrics: options.metrics,
   });
   app.addHook("onRequest", stampAll(appVersion));
-  allowOrigins(app, options.cors?.origins ?? []);
+  const origins = options.cors?.origins ?? [];
+  allowOrigins(app, origins);
+  if (options.refusesForeignPages === true) refuseForeignPages(app, origins);
   app.addHook(
     "onRequest",
     admitRequest({ limits, methodsOf: allowedMethods(routes), isClosing: () => closing }),

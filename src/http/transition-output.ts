@@ -47,7 +47,25 @@ export const workflowHeader = ({ domain, flow, flowVersion, id }: Instance): str
   `${domain},${flow},${flowVersion},${id}`;
 
 export const historyJson = (records: readonly StoredRecord[], sight: Sight): string =>
-  `{"transitions":[${records.map((record) => recordJson(record, sight)).join(",")}]}`;
+  `{"transitions":[${recordsJson(records, sight)}]}`;
+
+/** The same, a page at a time. None of the pages is empty but the last may be. */
+export async function* historyParts(
+  first: readonly StoredRecord[],
+  second: readonly StoredRecord[],
+  others: AsyncIterable<readonly StoredRecord[]>,
+  sight: Sight,
+): AsyncGenerator<string> {
+  const next = (page: readonly StoredRecord[]) =>
+    page.length === 0 ? "" : `,${recordsJson(page, sight)}`;
+  yield `{"transitions":[${recordsJson(first, sight)}`;
+  yield next(second);
+  for await (const page of others) yield next(page);
+  yield "]}";
+}
+
+const recordsJson = (records: readonly StoredRecord[], sight: Sight): string =>
+  records.map((record) => recordJson(record, sight)).join(",");
 
 function recordJson(record: StoredRecord, sight: Sight): string {
   const { effective, startedAt, finishedAt, author } = record;

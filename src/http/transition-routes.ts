@@ -1,18 +1,25 @@
 import type { FastifyReply } from "fastify";
+import { Readable } from "node:stream";
 import { Type } from "./schema.ts";
 import { isComponentKind } from "../engine/component-kind.ts";
 import { problems } from "../engine/problems.ts";
 import { isUuid } from "../engine/uuid.ts";
-import type { Outcome } from "../runtime/instances.ts";
+import type { Outcome, StoredRecord } from "../runtime/instances.ts";
 import { outcomeJson } from "../runtime/outcome-output.ts";
 import type { OutputResponse } from "../runtime/run-output.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Sight } from "../runtime/sight.ts";
 import { askerOf } from "./asker.ts";
 import type { HttpServer } from "./create-server.ts";
 import { extensionsOf } from "./extensions-of.ts";
 import { readInstanceRequest } from "./instance-request.ts";
 import { versionIn } from "./query-string.ts";
-import { historyJson, TransitionHistory, workflowHeader } from "./transition-output.ts";
+import {
+  historyJson,
+  historyParts,
+  TransitionHistory,
+  workflowHeader,
+} from "./transition-output.ts";
 import { viewerOf } from "./viewer.ts";
 
 const WorkflowPath = Type.Object({ domain: Type.String(), workflow: Type.String() });
@@ -240,11 +247,25 @@ export function addTransitionRoutes(app: HttpServer, runtime: () => Runtime): vo
         if (!isComponentKind(workflow)) await refuseUnknownWorkflow(domain, workflow);
         throw problems.instanceNotFound({ domain, workflow, instance: reference });
       }
-      const records = await instances.records(instance.id);
+      const pages = instances.recordPages(instance.id);
+      const { value: first = [] } = await pages.next();
       const sight = await instances.sightOf(instance, viewerOf(request));
-      return sendJson(reply, historyJson(records, sight));
+      return sendHistory(reply, first, pages, sight);
     },
   );
+}
+
+/** At once when it is short, as most are; a long one as it is read, because it may be a great deal. */
+async function sendHistory(
+  reply: FastifyReply,
+  first: readonly StoredRecord[],
+  others: AsyncGenerator<readonly StoredRecord[]>,
+  sight: Sight,
+): Promise<FastifyReply> {
+  const { value: second, done } = await others.next();
+  if (done === true) return sendJson(reply, historyJson(first, sight));
+  const parts = historyParts(first, second, others, sight);
+  return reply.type("application/json; charset=utf-8").send(Readable.from(parts));
 }
 
 function idIn(body: unknown): string | undefined {

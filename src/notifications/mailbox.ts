@@ -25,6 +25,8 @@ export function readMailbox(value: JsonValue, field: string): Mailbox {
 }
 
 const named = /^(?:"([^"]*)"|([^"<>]*))\s*<([^<>]*)>$/;
+/** Of the text, name and address together: nobody's is longer, and reading one could take hours. */
+const longest = 1000;
 
 function partsOf(value: JsonValue): Mailbox | undefined {
   if (isJsonObject(value)) {
@@ -32,7 +34,7 @@ function partsOf(value: JsonValue): Mailbox | undefined {
     const address = memberOf(value, "address");
     return typeof name === "string" && typeof address === "string" ? { name, address } : undefined;
   }
-  if (typeof value !== "string") return undefined;
+  if (typeof value !== "string" || value.length > longest) return undefined;
   const [, quoted, bare = "", address] = named.exec(value.trim()) ?? [];
   return address === undefined
     ? { name: "", address: value }
@@ -45,8 +47,8 @@ const domainName =
 const controlCharacter = /\p{Cc}/u;
 
 function checked({ name, address }: Mailbox): Mailbox | undefined {
+  if (name.length > 200 || address.length > longest) return undefined;
   if (controlCharacter.test(name) || controlCharacter.test(address)) return undefined;
-  if (name.length > 200) return undefined;
   const trimmed = address.trim();
   const at = trimmed.lastIndexOf("@");
   const local = trimmed.slice(0, Math.max(at, 0));

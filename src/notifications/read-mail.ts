@@ -77,7 +77,7 @@ const attachmentsOf = (value: JsonValue | undefined): Attachment[] =>
   value === undefined ? [] : [value].flat().map((item) => attachmentOf(item));
 
 const mediaType = /^[\w.+-]+\/[\w.+-]+$/;
-const base64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
+const base64 = /^[A-Za-z0-9+/\s]*(?:=\s*){0,2}$/;
 
 function attachmentOf(value: JsonValue): Attachment {
   const item = isJsonObject(value) ? value : {};

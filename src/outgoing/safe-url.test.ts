@@ -18,8 +18,18 @@ test.each([
     "https://store/o?X-Amz-Signature=ff&X-Amz-Date=1",
     "https://store/o?X-Amz-Signature=***&X-Amz-Date=1",
   ],
+  ["https://host/?a?token=abc", "https://host/?a?token=***"],
   ["not an address", "not an address"],
   ["", ""],
 ])("%s is shown as %s", (url, shown) => {
   expect(safeUrl(url)).toBe(shown);
 });
+
+test.each(["?", "&", ";", "#", "=", "@", "\\", "?a", "a:"])(
+  "a million times %j is read in one go",
+  (part) => {
+    const url = `https://host/${part.repeat(1_000_000)}`;
+
+    expect(safeUrl(url)).toBe(url);
+  },
+);

@@ -19,7 +19,8 @@ export function safeUrl(url: string): string {
   const [, scheme = "", userinfo = "", rest = ""] =
     /^([a-z][a-z0-9+.-]*:[\\/]*)?(?:([^/?#\\]*)@)?(.*)$/is.exec(url) ?? [];
   const shown = `${scheme}${userinfo === "" ? "" : `${masked}@`}${rest}`;
-  return shown.replaceAll(/([?&;#])([^=&;#]+)=([^&;#]*)/g, (pair, before: string, name: string) =>
+  // A name ends at the next mark that may begin one: otherwise each of them would look to the end.
+  return shown.replaceAll(/([?&;#])([^=?&;#]+)=([^&;#]*)/g, (pair, before: string, name: string) =>
     isSecret(name) ? `${before}${name}=${masked}` : pair,
   );
 }

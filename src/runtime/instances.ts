@@ -1,11 +1,12 @@
 /** What can be done with instances, wired to its ports. */
 import type { Author, Instance } from "../engine/instance.ts";
 import type { Incident, IncidentStore } from "../storage/incident-store.ts";
-import type {
-  Correlation,
-  InstanceAddress,
-  InstanceStore,
-  StoredRecord,
+import {
+  rowsPerPage,
+  type Correlation,
+  type InstanceAddress,
+  type InstanceStore,
+  type StoredRecord,
 } from "../storage/instance-store.ts";
 import { ackPoll } from "./ack-poll.ts";
 import type { Asker } from "./asker.ts";
@@ -61,7 +62,8 @@ export interface Instances {
   find(address: InstanceAddress): Promise<Instance | undefined>;
   /** With the data of a pinned version; undefined when there is no such version. */
   atVersion(instance: Instance, version: string): Promise<Instance | undefined>;
-  records(instanceId: string): Promise<StoredRecord[]>;
+  /** Oldest first, some at a time. */
+  recordPages(instanceId: string): AsyncGenerator<StoredRecord[], undefined>;
   /** Who made the last manual transition: what the gates of `check-roles.ts` may ask for. */
   lastManualAuthor(instanceId: string): Promise<Author | undefined>;
   /** What the viewer sees of its data. Everything that shows data to a caller asks here. */
@@ -84,7 +86,7 @@ export function createInstances(ports: InstancePorts): Instances {
     correlations: (instanceId) => store.correlations(instanceId),
     find: (address) => store.find(address),
     atVersion: (instance, version) => dataAtVersion(store, instance, version),
-    records: (instanceId) => store.records(instanceId),
+    recordPages: (instanceId) => recordPages(store, instanceId),
     lastManualAuthor: (instanceId) => store.lastManualAuthor(instanceId),
     sightOf: (instance, viewer) => sightOf(ports, instance, viewer),
     extensions: (...read) => runExtensions({ ...ports, uuid: ports.tools.uuid }, ...read),
@@ -106,4 +108,16 @@ async function withOutput(
   if (outcome.accepted || outcome.instance.origin !== undefined) return outcome;
   const output = await runOutput(ports, request, outcome.instance);
   return output === undefined ? outcome : { ...outcome, output };
+}
+
+async function* recordPages(
+  store: InstanceStore,
+  instanceId: string,
+): AsyncGenerator<StoredRecord[], undefined> {
+  let page = await store.recordPage(instanceId, 0);
+  yield page;
+  while (page.length === rowsPerPage) {
+    page = await store.recordPage(instanceId, page.at(-1)!.seq);
+    yield page;
+  }
 }

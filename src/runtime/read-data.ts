@@ -2,20 +2,19 @@ import { parseJson, type JsonValue } from "../engine/exact-json.ts";
 import type { Instance } from "../engine/instance.ts";
 import { mergeData } from "../engine/merge-data.ts";
 import { resolveVersion } from "../engine/version.ts";
-import type { InstanceStore, StoredDelta } from "../storage/instance-store.ts";
+import {
+  rowsPerPage,
+  type DeltaPlace,
+  type InstanceStore,
+  type StoredDelta,
+} from "../storage/instance-store.ts";
 
 /** The data as they were when record `lastSeq` had been made. */
-export async function dataUpTo(
+export const dataUpTo = (
   store: InstanceStore,
   instance: Instance,
   lastSeq: number,
-): Promise<Instance> {
-  const deltas = await store.deltas(instance.id);
-  return withDeltas(
-    instance,
-    deltas.filter((delta) => delta.seq <= lastSeq),
-  );
-}
+): Promise<Instance> => merged(store, instance, ({ seq }) => seq <= lastSeq);
 
 /** The data at a version: exact, or the highest that `version` covers; undefined when none does. */
 export async function dataAtVersion(
@@ -24,21 +23,37 @@ export async function dataAtVersion(
   version: string,
 ): Promise<Instance | undefined> {
   if (instance.dataVersion === undefined) return undefined;
-  const deltas = await store.deltas(instance.id);
-  const found = resolveVersion(new Set(deltas.map((delta) => delta.version)), version);
+  const versions = await store.dataVersions(instance.id);
+  const found = resolveVersion(new Set(versions.map((each) => each.version)), version);
   if (found === undefined) return undefined;
   // The newest row inside the version: with strategy None several share one.
-  const last = deltas.findLastIndex((delta) => delta.version === found);
-  return withDeltas(instance, deltas.slice(0, last + 1));
+  const last = versions.findLast((each) => each.version === found)!;
+  return merged(store, instance, (delta) => !isBehind(delta, last));
 }
 
-function withDeltas(instance: Instance, deltas: readonly StoredDelta[]): Instance {
+const isBehind = (a: DeltaPlace, b: DeltaPlace): boolean =>
+  a.seq > b.seq || (a.seq === b.seq && a.index > b.index);
+
+const beforeAll: DeltaPlace = { seq: -1, index: -1 };
+
+/** Page by page: all that was ever merged may be a thousand times as large as the data. */
+async function merged(
+  store: InstanceStore,
+  instance: Instance,
+  isWanted: (delta: DeltaPlace) => boolean,
+): Promise<Instance> {
   let data: JsonValue | undefined;
-  for (const { delta, replaces } of deltas) {
-    const value = parseJson(delta);
-    data = data === undefined || replaces ? value : mergeData(data, value);
+  let last: StoredDelta | undefined;
+  for (let isOver = false; !isOver;) {
+    const page = await store.deltaPage(instance.id, last ?? beforeAll);
+    const wanted = page.filter(isWanted);
+    for (const { delta, replaces } of wanted) {
+      const value = parseJson(delta);
+      data = data === undefined || replaces ? value : mergeData(data, value);
+    }
+    last = wanted.at(-1) ?? last;
+    isOver = wanted.length < rowsPerPage;
   }
-  const last = deltas.at(-1);
   return {
     ...instance,
     data,

@@ -55,6 +55,7 @@ class MemberScan {
   readonly #handlers: readonly string[];
   readonly #kind: HandlerKind | undefined;
   readonly #isAlone: boolean;
+  #declared: ReadonlySet<string> | undefined;
 
   constructor(tokens: readonly ScriptToken[], { kind, hasHelpers }: UsedMembersOptions) {
     this.#tokens = tokens;
@@ -100,12 +101,14 @@ class MemberScan {
   }
 
   #declaresHere(name: string): boolean {
-    return this.#tokens.some(
-      ({ kind, text }, at) =>
-        kind === "name" &&
-        text === name &&
-        ["class", "function"].includes(this.#at(at - 1)?.text ?? ""),
+    this.#declared ??= new Set(
+      this.#tokens.flatMap(({ kind, text }, at) =>
+        kind === "name" && ["class", "function"].includes(this.#at(at - 1)?.text ?? "")
+          ? [text]
+          : [],
+      ),
     );
+    return this.#declared.has(name);
   }
 
   #handler(at: number): void {

@@ -133,10 +133,20 @@ export interface StoredRecord {
 }
 
 /** One merge into an instance's data. */
-export interface StoredDelta {
+/** What somebody asks for as a whole is read so many at a time: each may be as large as a request. */
+export const rowsPerPage = 50;
+
+/** Among the merges of an instance: by record, then in the order its tasks brought them. */
+export interface DeltaPlace {
   seq: number;
   index: number;
+}
+
+export interface DataVersion extends DeltaPlace {
   version: string;
+}
+
+export interface StoredDelta extends DataVersion {
   entityEtag: string;
   /** JSON text. */
   delta: string;
@@ -200,14 +210,26 @@ export interface InstanceStore {
 
   findRepeat(of: RepeatOf): Promise<Repeat | undefined>;
 
+  /** Whether a run other than this job's moves the instance, or waits to: updates of data do not. */
+  hasMover(instanceId: string, ownJob: string | undefined): Promise<boolean>;
+
   /** Oldest first. */
   records(instanceId: string): Promise<StoredRecord[]>;
+
+  /** Some of them, those that follow number `after`; fewer than a page are the last. */
+  recordPage(instanceId: string, after: number): Promise<StoredRecord[]>;
 
   /** Who made the last manual transition; the start is one. */
   lastManualAuthor(instanceId: string): Promise<Author | undefined>;
 
-  /** All merges, in order: the data as it was at any version is their sum up to there. */
-  deltas(instanceId: string): Promise<StoredDelta[]>;
+  /** Which versions the data had, in order. */
+  dataVersions(instanceId: string): Promise<DataVersion[]>;
+
+  /**
+   * Merges, in order: the data as it was at any version is their sum up to there. Some of them, those
+   * that follow `after`; fewer than a page are the last.
+   */
+  deltaPage(instanceId: string, after: DeltaPlace): Promise<StoredDelta[]>;
 
   /** Oldest first. */
   correlations(parentId: string): Promise<Correlation[]>;

@@ -129,8 +129,10 @@ function memberAt(value: JsonValue, path: readonly string[]): JsonValue | undefi
 function comparable(value: JsonValue): string {
   const text = canonicalText(value);
   if (typeof value !== "number" && !isExactNumber(value)) return text;
-  const [, sign = "", digits, zeros = "", power = "0"] =
-    /^(-?)(\d*?)(0*)(?:e(-?\d+))?$/.exec(text) ?? [];
+  const [, sign = "", digits, power = "0"] = /^(-?)(\d*)(?:e(-?\d+))?$/.exec(text) ?? [];
   if (digits === undefined) return text;
-  return digits === "" ? "0" : `${sign}${digits}e${Number(power) + zeros.length}`;
+  let end = digits.length;
+  while (digits.charAt(end - 1) === "0") end -= 1;
+  const zeros = digits.length - end;
+  return end === 0 ? "0" : `${sign}${digits.slice(0, end)}e${Number(power) + zeros}`;
 }

@@ -32,6 +32,20 @@ test("what the config leaves out has its default", () => {
   });
 });
 
+test("nobody asks for a million at once, or for a time that no timer knows", () => {
+  const execution = {
+    maxDegreeOfParallelism: 1_000_000,
+    itemTimeoutSeconds: 1e9,
+    batchTimeoutSeconds: 1e9,
+  };
+
+  expect(readPlan({ execution })).toMatchObject({
+    parallel: 64,
+    itemTimeoutMs: 2_147_483_647,
+    batchTimeoutMs: 2_147_483_647,
+  });
+});
+
 test("the policy is spelled in any case", () => {
   expect(readPlan({ join: { policy: "FIRSTSUCCESS" } }).policy).toBe("firstSuccess");
 });

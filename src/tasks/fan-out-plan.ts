@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../engine/exact-json.ts";
+import { mostDataCharacters } from "../engine/transition/merge-into-run.ts";
 import type { TaskConfig } from "./task-type.ts";
 
 export type JoinPolicy = "all" | "allSettled" | "quorum" | "firstSuccess";
@@ -30,9 +31,9 @@ export function readPlan(config: TaskConfig): FanOutPlan {
   const policy = asText(join["policy"])?.toLowerCase();
   return {
     itemsPath: asText(config["itemsPath"])?.trim() || undefined,
-    parallel: positive(execution["maxDegreeOfParallelism"], 4),
-    itemTimeoutMs: positive(execution["itemTimeoutSeconds"], 30) * 1000,
-    batchTimeoutMs: positive(execution["batchTimeoutSeconds"], 120) * 1000,
+    parallel: Math.min(positive(execution["maxDegreeOfParallelism"], 4), fanOutLimits.parallel),
+    itemTimeoutMs: milliseconds(execution["itemTimeoutSeconds"], 30),
+    batchTimeoutMs: milliseconds(execution["batchTimeoutSeconds"], 120),
     policy: policies.find((known) => known.toLowerCase() === policy) ?? "allSettled",
     minSuccess: positive(join["minSuccess"], 1),
     resultKey: asText(join["resultKey"])?.trim() || "fanOutResults",
@@ -40,8 +41,22 @@ export function readPlan(config: TaskConfig): FanOutPlan {
   };
 }
 
+/** What one fan-out may ask for: a list may come from a caller, and its answers from a stranger. */
+export const fanOutLimits = {
+  parallel: 64,
+  items: 10_000,
+  /** Of all results together, as JSON; the data of an instance could not hold more. */
+  characters: mostDataCharacters,
+} as const;
+
 const positive = (value: unknown, otherwise: number): number =>
   typeof value === "number" && value > 0 ? value : otherwise;
+
+/** Longer than any timer, and than any job. */
+const longestMs = 2 ** 31 - 1;
+
+const milliseconds = (seconds: unknown, otherwise: number): number =>
+  Math.min(positive(seconds, otherwise) * 1000, longestMs);
 
 export interface FanOutItem {
   readonly index: number;

@@ -40,7 +40,7 @@ function flowsAt(http: Pick<HttpClient, "send">, address: string): Flows {
   const send = async (call: FlowCall, request: Request): Promise<FlowAnswer> => {
     const { method, path = "", query = {}, body } = request;
     const { domain, workflow, validateTls, timeoutMs, signal } = call;
-    const instances = `${address}/api/v1/${encodeURIComponent(domain)}/workflows/${encodeURIComponent(workflow)}/instances`;
+    const instances = `${address}/api/v1/${segment(domain)}/workflows/${segment(workflow)}/instances`;
     const response = await http.send({
       url: `${instances}${path}${queryText(query)}`,
       method,
@@ -71,7 +71,7 @@ function flowsAt(http: Pick<HttpClient, "send">, address: string): Flows {
   const getInstance = ({ instance, extensions, ...call }: ReadCall) =>
     send(call, {
       method: "GET",
-      path: `/${encodeURIComponent(instance)}`,
+      path: `/${segment(instance)}`,
       query: { extensions },
       headers: { [peerHeaders.triggerDepth]: String(call.triggerDepth) },
     });
@@ -82,7 +82,7 @@ function flowsAt(http: Pick<HttpClient, "send">, address: string): Flows {
     transition: (call) =>
       send(call, {
         method: "PATCH",
-        path: `/${encodeURIComponent(call.instance)}/transitions/${encodeURIComponent(call.transitionKey)}`,
+        path: `/${segment(call.instance)}/transitions/${segment(call.transitionKey)}`,
         query: { sync: String(call.sync) },
         headers: { [peerHeaders.triggerDepth]: String(call.triggerDepth) },
         body: envelope(call.executionKey, call),
@@ -92,6 +92,10 @@ function flowsAt(http: Pick<HttpClient, "send">, address: string): Flows {
     listInstances: (call) => send(call, { method: "GET", query: call.query }),
   };
 }
+
+/** An address with the segment `.` or `..` means another one; written twice over it names nothing. */
+const segment = (name: string): string =>
+  encodeURIComponent(/^\.{1,2}$/.test(name) ? name.replaceAll(".", "%2E") : name);
 
 const envelope = (
   key: string | undefined,

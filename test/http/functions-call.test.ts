@@ -283,6 +283,12 @@ describe("the answer of a function", () => {
         "content-type": "application/json",
         "x-backend": "b",
         "content-encoding": "identity",
+        // Not this server's to say to the browsers of ours.
+        "set-cookie": "sid=evil",
+        "access-control-allow-origin": "*",
+        "access-control-allow-credentials": "true",
+        "x-frame-options": "ALLOWALL",
+        "x-request-id": "forged",
       });
       response.end('{"rate":1.10}');
     });
@@ -298,10 +304,18 @@ describe("the answer of a function", () => {
       }),
     );
 
-    const answer = await app.get(`${path}/proxy`);
+    const answer = await app.get(`${path}/proxy`, { "x-request-id": "mine" });
 
     expect(answer).toMatchObject({ status: 203, text: '{"rate":1.10}' });
-    expect(answer.headers).toMatchObject({ "x-backend": "b", "content-type": "application/json" });
+    expect(answer.headers).toMatchObject({
+      "x-backend": "b",
+      "content-type": "application/json",
+      "x-frame-options": "SAMEORIGIN",
+      "x-request-id": "mine",
+    });
+    expect(answer.headers["set-cookie"]).toBeUndefined();
+    expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
+    expect(answer.headers["access-control-allow-credentials"]).toBeUndefined();
   });
 
   test("is 500 with the code of what failed", async () => {

@@ -199,6 +199,27 @@ describe("headers", () => {
   });
 });
 
+test.each([49, 50, 51, 101])("%i records, and as many versions, are all there", async (count) => {
+  const id = await orders.begin({ attributes: { n: 1 } });
+  for (let n = 2; n <= count; n += 1) {
+    await orders.send(id, "rename", { attributes: { first: n, last: "x" } });
+  }
+
+  const records = await orders.history(id);
+  const middle = await orders.read(id, "version=1.0.40");
+  const last = await orders.read(id, `version=1.0.${count - 1}`);
+  const packed = await fetch(`${app.url}${orders.path}/${id}/transitions`);
+
+  expect(records.map(({ body }) => body)).toEqual([
+    { n: 1 },
+    ...Array.from({ length: count - 1 }, (_, i) => ({ name: `${i + 2} x` })),
+  ]);
+  expect(middle.attributes).toEqual({ n: 1, name: "41 x" });
+  expect(last.attributes).toEqual({ n: 1, name: `${count} x` });
+  expect(packed.headers.get("content-encoding")).toBe("gzip");
+  expect(await packed.json()).toEqual({ transitions: records });
+});
+
 test("the history of what is not there is 404", async () => {
   const instance = await app.get(`${orders.path}/nothing/transitions`);
   const workflow = await app.get("/api/v1/core/workflows/nothing/instances/x/transitions");

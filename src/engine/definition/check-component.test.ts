@@ -971,12 +971,13 @@ describe("whatever the body is", () => {
   });
 
   test("a body full of mistakes is answered with a list a person can bear", () => {
-    const labels = Array.from({ length: 20_000 }, () => 1);
+    // Gathering all of them would take minutes.
+    const labels = Array.from({ length: 200_000 }, () => 1);
 
     const { mistakes } = check(changed(fullWorkflow(), { "attributes.labels": labels }));
 
     expect(mistakes).toHaveLength(501);
-    expect(mistakes.at(-1)?.message).toContain("19500 more");
+    expect(mistakes.at(-1)?.message).toMatch(/^At least \d+ more/);
   });
 });
 

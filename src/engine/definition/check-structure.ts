@@ -8,6 +8,7 @@
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { gatherErrors, leaveWithErrors } from "../json-schema/bounded-errors.ts";
 import { at, type Report } from "./findings.ts";
 import { asObject, asText, enumerate, type JsonObject, show } from "./json.ts";
 
@@ -30,7 +31,7 @@ export function createStructureChecks(
     // A test holds our schemas against the meta-schema; these three halve the time to compile.
     meta: false,
     inlineRefs: false,
-    code: { optimize: false },
+    code: { optimize: false, process: leaveWithErrors },
   });
   ajv.addVocabulary(["x-must"]);
   for (const schema of Object.values(schemas)) ajv.addSchema(schema, undefined, undefined, false);
@@ -38,8 +39,7 @@ export function createStructureChecks(
     let compiled: ValidateFunction | undefined;
     return (report, path, value) => {
       const validate = (compiled ??= compile(ajv, name));
-      if (validate(value)) return;
-      reportErrors(report, path, value, validate.errors ?? []);
+      reportErrors(report, path, value, gatherErrors(validate, value).errors);
     };
   };
 }

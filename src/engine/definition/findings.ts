@@ -66,7 +66,7 @@ function createFindingList() {
     list: (): Finding[] =>
       left === 0
         ? findings
-        : [...findings, { path: "", message: `${left} more of this kind are not listed.` }],
+        : [...findings, { path: "", message: `At least ${left} more are not listed.` }],
   };
 }
 

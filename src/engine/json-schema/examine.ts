@@ -24,11 +24,18 @@ export interface SchemaExamination {
   /** Subschemas with a `$ref` to another document. */
   readonly elsewhere: ReadonlySet<unknown>;
   readonly nodes: SchemaNodes;
+  /** Steps that one value may take, at most. */
+  readonly effort: number;
 }
 
 /** How often one value may be evaluated; nested `allOf` of `$ref`s doubles it with each level. */
 const mostEvaluations = 10_000;
 const longestChain = 200;
+/** Of all patterns together: compiling this much takes about a second. */
+const mostPatternSteps = 20_000;
+const leastPatternSteps = 20;
+/** Finding out that it is too large took its time as well. */
+const refusedPatternSteps = 500;
 
 export function examineSchema(schema: Readonly<Record<string, unknown>>): SchemaExamination {
   const { dialect, known } = dialectOf(schema["$schema"]);
@@ -36,11 +43,13 @@ export function examineSchema(schema: Readonly<Record<string, unknown>>): Schema
   const nodes = isTooDeep(schema)
     ? { ...schemaNodes({}, dialect), tooLarge: true }
     : schemaNodes(schema, dialect);
-  const findings: SchemaExamination & { elsewhere: Set<unknown> } = {
+  const findings: Findings = {
     mistakes: [],
     warnings: [],
     elsewhere: new Set(),
     nodes,
+    effort: 1,
+    patternSteps: 0,
   };
   if (nodes.tooLarge) {
     findings.mistakes.push({
@@ -64,7 +73,13 @@ export function examineSchema(schema: Readonly<Record<string, unknown>>): Schema
   return findings;
 }
 
-function examinePatterns(node: SchemaNode, findings: SchemaExamination): void {
+type Findings = SchemaExamination & {
+  elsewhere: Set<unknown>;
+  effort: number;
+  patternSteps: number;
+};
+
+function examinePatterns(node: SchemaNode, findings: Findings): void {
   const { pattern, patternProperties } = node.schema;
   if (typeof pattern === "string") tryPattern(pattern, [...node.path, "pattern"], findings);
   if (!isSchemaObject(patternProperties)) return;
@@ -73,21 +88,24 @@ function examinePatterns(node: SchemaNode, findings: SchemaExamination): void {
   }
 }
 
-function tryPattern(source: string, path: readonly Step[], findings: SchemaExamination): void {
+function tryPattern(source: string, path: readonly Step[], findings: Findings): void {
+  if (findings.patternSteps > mostPatternSteps) return;
   try {
-    compilePattern(source);
+    findings.patternSteps += compilePattern(source).size + leastPatternSteps;
+    if (findings.patternSteps <= mostPatternSteps) return;
+    const message =
+      "The patterns of the schema are too many or too large together; simplify them, or split the schema.";
+    findings.mistakes.push({ path, message });
   } catch (error) {
     if (!(error instanceof PatternMistake)) throw error;
+    findings.patternSteps += refusedPatternSteps;
     findings.mistakes.push({ path, message: `The pattern ${error.message}.` });
   }
 }
 
 const refKeywords = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-function examineRefs(
-  node: SchemaNode,
-  findings: SchemaExamination & { elsewhere: Set<unknown> },
-): void {
+function examineRefs(node: SchemaNode, findings: Findings): void {
   for (const keyword of refKeywords) {
     const ref = node.schema[keyword];
     if (typeof ref !== "string") continue;
@@ -116,15 +134,17 @@ function examineRefs(
 interface Effort {
   /** Subschemas evaluated for one value. */
   readonly evaluations: number;
+  /** The same, each counted with the lists in it. */
+  readonly steps: number;
   /** Longest row of references among them. */
   readonly chain: number;
 }
 
 /** Refuses schemas that evaluate themselves forever, very often or very deep on one value. */
-function examineCost(findings: SchemaExamination): void {
+function examineCost(findings: Findings): void {
   const known = new Map<SchemaNode, Effort>();
   const open = new Set<SchemaNode>();
-  const nothing: Effort = { evaluations: 0, chain: 0 };
+  const nothing: Effort = { evaluations: 0, steps: 0, chain: 0 };
 
   function effortOf(node: SchemaNode): Effort {
     const before = known.get(node);
@@ -136,12 +156,13 @@ function examineCost(findings: SchemaExamination): void {
       });
       return nothing;
     }
-    if (open.size > longestChain) return { evaluations: 0, chain: longestChain };
+    if (open.size > longestChain) return { ...nothing, chain: longestChain };
     open.add(node);
     const inner = node.inPlace.map(effortOf);
     open.delete(node);
     const effort = {
       evaluations: inner.reduce((sum, child) => sum + child.evaluations, 1),
+      steps: inner.reduce((sum, child) => sum + child.steps, stepsOf(node)),
       chain: 1 + Math.max(0, ...inner.map((child) => child.chain)),
     };
     known.set(node, effort);
@@ -149,7 +170,8 @@ function examineCost(findings: SchemaExamination): void {
   }
 
   for (const node of findings.nodes.nodes.toReversed()) {
-    const { evaluations, chain } = effortOf(node);
+    const { evaluations, steps, chain } = effortOf(node);
+    findings.effort = Math.max(findings.effort, steps);
     if (evaluations <= mostEvaluations && chain <= longestChain) continue;
     findings.mistakes.push({
       path: node.path,
@@ -158,6 +180,16 @@ function examineCost(findings: SchemaExamination): void {
     return;
   }
 }
+
+/** Looking whether a member is there costs little, but there may be thousands to look for. */
+function stepsOf({ schema: { required, properties, patternProperties } }: SchemaNode): number {
+  return 1 + sizeOf(patternProperties) + (sizeOf(required) + sizeOf(properties)) / membersPerStep;
+}
+
+const membersPerStep = 50;
+
+const sizeOf = (list: unknown): number =>
+  Array.isArray(list) ? list.length : isSchemaObject(list) ? Object.keys(list).length : 0;
 
 /** Nesting of any kind, also inside keywords that hold no schemas. */
 function isTooDeep(root: unknown): boolean {

@@ -1,8 +1,9 @@
 /** Checks a schema with the meta-schema of its dialect, and says the result in one sentence each. */
-import { type ErrorObject, Ajv, type ValidateFunction } from "ajv";
+import { type ErrorObject, Ajv, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { createAjv04 } from "./ajv-draft-04.ts";
+import { gatherErrors, leaveWithErrors } from "./bounded-errors.ts";
 import type { Dialect } from "./dialect.ts";
 import type { SchemaFinding } from "./examine.ts";
 import type { Step } from "./nodes.ts";
@@ -27,13 +28,18 @@ const metaSchemas: Record<Dialect, { readonly id: string; readonly make: () => A
 };
 
 // Formats are off: patterns and references are looked at in `examine.ts`, with better words.
-const options = { allErrors: true, strict: false, validateFormats: false, logger: false } as const;
+const options: Options = {
+  allErrors: true,
+  strict: false,
+  validateFormats: false,
+  logger: false,
+  code: { process: leaveWithErrors },
+};
 
 export function metaSchemaMistakes(schema: unknown, dialect: Dialect): SchemaFinding[] {
-  const validate = metaSchemaOf(dialect);
-  if (validate(schema)) return [];
+  const { errors: found } = gatherErrors(metaSchemaOf(dialect), schema);
   const byPlace = new Map<string, ErrorObject[]>();
-  for (const error of validate.errors ?? []) {
+  for (const error of found) {
     const errors = byPlace.get(error.instancePath) ?? [];
     byPlace.set(error.instancePath, [...errors, error]);
   }

@@ -7,12 +7,20 @@
  *   usual password rule, or `^P(?=\d|T\d)`) are conditions of their own, so each becomes a test.
  * - What neither can do (back-references, other look-arounds) is refused at publish. Falling back to
  *   the native engine would open the hole again.
+ *
+ * Linear in the text is not cheap by itself: a pattern of a thousand steps takes some of them at each
+ * character. So patterns have a largest size, and tell it.
  */
 import { RE2JS } from "re2js";
 
 export interface Pattern {
+  /** Steps per character of a text, at most. */
+  readonly size: number;
   test(text: string): boolean;
 }
+
+const longestPattern = 5000;
+const largestProgram = 5000;
 
 /** The pattern cannot be used; the message says why. */
 export class PatternMistake extends Error {
@@ -20,15 +28,23 @@ export class PatternMistake extends Error {
 }
 
 export function compilePattern(source: string): Pattern {
+  if (source.length > longestPattern) {
+    throw new PatternMistake(`has more than ${longestPattern} characters`);
+  }
   const native = compileNative(source);
-  if (isPlainlyLinear(source)) return native;
+  if (isPlainlyLinear(source)) return { size: nativeSize, test: (text) => native.test(text) };
   const { conditions, rest } = splitLookAheads(source);
-  const tests = conditions.map(({ source: condition, wanted }) => {
-    const compiled = compileLinear(condition, source);
-    return (text: string) => compiled.test(text) === wanted;
-  });
+  const tests = conditions.map(({ source: condition, wanted }) => ({
+    pattern: compileLinear(condition, source),
+    wanted,
+  }));
   const main = compileLinear(rest, source);
-  return { test: (text) => main.test(text) && tests.every((holds) => holds(text)) };
+  const holds = (text: string) =>
+    tests.every(({ pattern, wanted }) => pattern.test(text) === wanted);
+  return {
+    size: tests.reduce((sum, { pattern }) => sum + pattern.size, main.size),
+    test: (text) => main.test(text) && holds(text),
+  };
 }
 
 function compileNative(source: string): RegExp {
@@ -50,8 +66,11 @@ function compileLinear(source: string, whole: string): Pattern {
   const flags = /\(\?<[=!]/.test(source) ? RE2JS.LOOKBEHINDS : 0;
   try {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(source), flags);
-    return { test: (text) => compiled.test(text) };
-  } catch {
+    const size = compiled.programSize();
+    if (size > largestProgram) throw new PatternMistake("repeats too much; use smaller counts");
+    return { size, test: (text) => compiled.test(text) };
+  } catch (error) {
+    if (error instanceof PatternMistake) throw error;
     throw new PatternMistake(
       /\\[1-9]|\\k</.test(whole)
         ? "uses a back-reference, which cannot be matched in linear time"
@@ -62,14 +81,20 @@ function compileLinear(source: string, whole: string): Pattern {
   }
 }
 
-/** Anchored, without groups and alternatives, and with at most one quantifier that can vary. */
+/** What follows the one quantifier is looked for again from each place that it may end at. */
+const nativeSize = 4;
+const longestNative = 64;
+
+/** Anchored, without groups and alternatives, short, and with at most one quantifier that can vary. */
 function isPlainlyLinear(source: string): boolean {
   if (!source.startsWith("^")) return false;
   // Escapes and classes stand for one character each.
   const bare = source.replaceAll(/\\.|\[(?:\\.|[^\]\\])*\]/gs, "x");
   if (/[()|]/.test(bare)) return false;
   const varying = bare.match(/[*+?]|\{\d+,\d*\}/g) ?? [];
-  return varying.length <= 1;
+  const repeats = [...bare.matchAll(/\{(\d+)\}/g)].map(([, count]) => Number(count));
+  const length = repeats.reduce((sum, count) => sum + count, bare.length);
+  return varying.length <= 1 && length <= longestNative;
 }
 
 interface Condition {

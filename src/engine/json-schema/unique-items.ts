@@ -18,7 +18,7 @@ function hasDuplicates(items: readonly unknown[]): boolean {
 }
 
 /** Equal JSON values have equal text, whatever the order of their members. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}:${canonical(v)}`);

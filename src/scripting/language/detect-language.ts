@@ -49,11 +49,27 @@ const fileEndings = new Set(["ts", "mts", "js", "mjs", "cs", "csx"]);
 
 /** The heads of C# files: comments aside, a `using`, a `namespace`, or a class of the contract. */
 function looksLikeCSharp(source: string): boolean {
-  const text = source.replace(/^\ufeff/, "").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+  const text = withoutComments(source.replace(/^\ufeff/, ""));
   return (
     /^\s*#(?:load|r)\s/.test(text) ||
-    /^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?[A-Za-z_][\w.]*\s*;/m.test(text) ||
-    /^\s*namespace\s+[\w.]+\s*[;{]/m.test(text) ||
+    /^[ \t]*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?[A-Za-z_][\w.]*\s*;/m.test(text) ||
+    /^[ \t]*namespace\s+[\w.]+\s*[;{]/m.test(text) ||
     /\bpublic\s+(?:(?:sealed|partial|static|abstract)\s+)*class\s+\w+/.test(text)
   );
+}
+
+/** By hand: an expression would look for the end of each comment that has none, every time anew. */
+function withoutComments(source: string): string {
+  const begin = /\/[*/]/g;
+  let text = "";
+  let from = 0;
+  for (let found = begin.exec(source); found !== null; found = begin.exec(source)) {
+    text += source.slice(from, found.index);
+    const [end, length] = found[0] === "/*" ? ["*/", 2] : ["\n", 0];
+    const at = source.indexOf(end, begin.lastIndex);
+    if (at === -1) return text;
+    from = at + length;
+    begin.lastIndex = from;
+  }
+  return text + source.slice(from);
 }

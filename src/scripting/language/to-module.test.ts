@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ScriptSyntaxError } from "../sandbox.ts";
+import { detectLanguage } from "./detect-language.ts";
 import { toModule } from "./to-module.ts";
 
 const languageOf = (source: string, location = "inline", language?: string) =>
@@ -46,6 +47,13 @@ describe("the language of a script", () => {
   ])("without a telling location, by its text: %j is %s", (source, language) => {
     expect(languageOf(source)).toBe(language);
   });
+
+  test.each(["\n", "/*", "//\n", "using\n", "namespace ", "public static "])(
+    "a text of %j and nothing else is read in one go",
+    (part) => {
+      expect(detectLanguage(part.repeat(100_000), "")).toBe("typescript");
+    },
+  );
 
   test("a 'language' member wins over location and text", () => {
     expect(languageOf("const a = 1;", "./src/Pick.csx", "TypeScript")).toBe("typescript");

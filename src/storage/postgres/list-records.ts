@@ -3,16 +3,24 @@ import {
   stateTypeCodes,
   triggerTypeCodes,
 } from "../../engine/enumeration-codes.ts";
-import type { StoredRecord } from "../instance-store.ts";
+import { rowsPerPage, type StoredRecord } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
+
+const columns = `
+  seq, id, transition_key, from_state, to_state, effective_state, effective_state_type,
+  effective_state_sub_type, stage, trigger_type, started_at, finished_at, body, header,
+  created_by, created_by_behalf_of`;
 
 const byInstance = {
   name: "list-records",
+  text: `select ${columns} from transition_record where instance_id = $1 order by seq`,
+};
+
+const page = {
+  name: "list-record-page",
   text: `
-    select seq, id, transition_key, from_state, to_state, effective_state, effective_state_type,
-      effective_state_sub_type, stage, trigger_type, started_at, finished_at, body, header,
-      created_by, created_by_behalf_of
-    from transition_record where instance_id = $1 order by seq`,
+    select ${columns} from transition_record where instance_id = $1 and seq > $2
+    order by seq limit $3`,
 };
 
 interface RecordRow {
@@ -36,8 +44,19 @@ interface RecordRow {
 
 /** Oldest first. */
 export async function listRecords(queries: Queries, instanceId: string): Promise<StoredRecord[]> {
-  const rows = await queries.query<RecordRow>(byInstance, [instanceId]);
-  return rows.map((row) => ({
+  return (await queries.query<RecordRow>(byInstance, [instanceId])).map(recordOf);
+}
+
+export async function listRecordPage(
+  queries: Queries,
+  instanceId: string,
+  after: number,
+): Promise<StoredRecord[]> {
+  return (await queries.query<RecordRow>(page, [instanceId, after, rowsPerPage])).map(recordOf);
+}
+
+function recordOf(row: RecordRow): StoredRecord {
+  return {
     seq: row.seq,
     id: row.id,
     transitionKey: row.transition_key,
@@ -61,5 +80,5 @@ export async function listRecords(queries: Queries, instanceId: string): Promise
       actor: row.created_by ?? undefined,
       behalfOf: row.created_by_behalf_of ?? undefined,
     },
-  }));
+  };
 }

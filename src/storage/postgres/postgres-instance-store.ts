@@ -1,11 +1,12 @@
 import type { InstanceStore } from "../instance-store.ts";
 import type { Database } from "./database.ts";
 import { createInstanceFinder } from "./find-instance.ts";
+import { findMover } from "./find-mover.ts";
 import { findRepeat } from "./find-repeat.ts";
 import { lastManualAuthor } from "./last-manual-author.ts";
 import type { Lanes } from "./gather.ts";
-import { listRecords } from "./list-records.ts";
-import { readDeltas } from "./read-deltas.ts";
+import { listRecordPage, listRecords } from "./list-records.ts";
+import { readDataVersions, readDeltas } from "./read-deltas.ts";
 import { findCorrelation, listCorrelations, listDescendants } from "./correlations.ts";
 import { listHumanTasks } from "./list-human-tasks.ts";
 import { listTimers } from "./list-timers.ts";
@@ -26,9 +27,12 @@ export function createInstanceStore(
   return {
     find: createInstanceFinder(database, options.lanes),
     findRepeat: (repeat) => findRepeat(database, repeat),
+    hasMover: (instanceId, ownJob) => findMover(database, instanceId, ownJob),
     records: (instanceId) => listRecords(database, instanceId),
+    recordPage: (instanceId, after) => listRecordPage(database, instanceId, after),
     lastManualAuthor: (instanceId) => lastManualAuthor(database, instanceId),
-    deltas: (instanceId) => readDeltas(database, instanceId),
+    dataVersions: (instanceId) => readDataVersions(database, instanceId),
+    deltaPage: (instanceId, after) => readDeltas(database, instanceId, after),
     correlations: (parentId) => listCorrelations(database, parentId),
     descendants: (instanceId) => listDescendants(database, instanceId),
     humanTasks: (domain, most) => listHumanTasks(database, domain, most),
