@@ -23,7 +23,7 @@ export async function executeRun(ports: ExecutePorts, execution: Execution): Pro
   try {
     return await execute(ports, execution);
   } catch (error) {
-    if (error instanceof Overtaken) return { kind: "overtaken" };
+    if (error instanceof Overtaken) return { kind: "overtaken", lost: error.execution };
     throw error;
   }
 }

@@ -28,6 +28,8 @@ export interface ExecutePorts {
   /** Jobs were written that somebody will have to do. */
   noticed: (jobs: readonly JobToAdd[]) => void;
   held: HeldJobs;
+  /** Jobs in hand that follow from a write in the middle of a run: done at once, beside it. */
+  doBeside: (jobs: readonly Job[]) => void;
   /** This node, as jobs name it. */
   nodeId: string;
   faultPoint: FaultPoint;
@@ -78,8 +80,11 @@ export type Executed =
   | { kind: "postponed"; delayMs: number }
   /** The payload does not fit the master schema; nothing was written. */
   | { kind: "refused"; errors: readonly SchemaError[] }
-  /** Somebody else changed the instance meanwhile, or has the run now; nothing more was written. */
-  | { kind: "overtaken" }
+  /**
+   * Somebody else changed the instance meanwhile, or has the run now; nothing more was written.
+   * `lost` is how far it had got when its job was found to be ours no longer.
+   */
+  | { kind: "overtaken"; lost?: Execution }
   | { kind: "keyInUse" };
 
 /** Which group of tasks a run stands before. */

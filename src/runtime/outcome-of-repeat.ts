@@ -19,14 +19,16 @@ export async function outcomeOfRepeat(
   for (;;) {
     const repeat = await store.findRepeat(of);
     if (repeat === undefined) return undefined;
-    const { status, lastSeq } = repeat;
-    if (status === undefined || lastSeq === undefined) {
+    const { status, lastSeq, isBelow } = repeat;
+    if (status === undefined || (lastSeq === undefined && !isBelow)) {
       await delay(repeatWaitMs, undefined, signal === undefined ? {} : { signal });
       continue;
     }
     // What was read before the outcome was known may be older than the outcome.
     const { domain, flow, id: reference } = instance;
     const now = (await store.find({ domain, flow, reference })) ?? instance;
+    // What a subflow did is told by how the instance stands that waited for it.
+    if (lastSeq === undefined) return { instance: now, accepted: false };
     const then = lastSeq === now.lastSeq ? now : await dataUpTo(store, now, lastSeq);
     return { instance: { ...then, status }, accepted: false };
   }

@@ -39,7 +39,7 @@ async function perform(ports: ExecutePorts, execution: Execution, todo: Todo): P
     case "rules": {
       const { id } = run.instance;
       if (todo.mayBeMoving && (await ports.store.hasMover(id, execution.job?.id))) {
-        return { kind: "chosen", transition: undefined };
+        return { kind: "moving" };
       }
       for (const candidate of todo.candidates) {
         const { rule } = candidate;

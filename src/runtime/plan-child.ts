@@ -43,6 +43,7 @@ export async function planChild(
     const answer = await inputOf(ports, execution, { type, process, mapping });
     return {
       correlationId: ports.tools.uuid(),
+      parentState: instance.current.key,
       type: waits ? "S" : "P",
       id: ports.tools.uuid(),
       domain,

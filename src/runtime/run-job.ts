@@ -80,7 +80,7 @@ export async function runJob(
     return { kind: "done", instance };
   }
   if (job.type === JobType.notify) return tell(ports, job, instance, stopping);
-  if (isTimer(job) && instance.status === "F") return { kind: "later", delayMs: untilRetriedMs };
+  if (instance.status === "F" && waitsForRetry(job)) return untilRetried;
   if (await wasSetAnew(ports, job)) return { kind: "done", instance };
   if (await mustWait(ports, job, instance)) return later(job);
   return attempt(ports, job, instance, stopping, () => prepare(ports, job, instance));
@@ -98,27 +98,46 @@ function isOver(job: Job, instance: Instance): boolean {
   const { status, current, openChild } = instance;
   switch (job.type) {
     case JobType.resume:
+      if (isUnderWay(job)) return isTerminal(status);
       // A parent that faulted with its subflow goes on when the subflow does.
       return isEnded(status) || openChild?.id.replaceAll("-", "") !== job.transitionKey;
     case JobType.childCancel:
       return isEnded(status);
     case JobType.notify:
       return false;
-    case JobType.scheduled:
     case JobType.longPoll:
+      if (isUnderWay(job)) return isTerminal(status);
+      return isEnded(status) || job.sourceState !== current.key;
+    case JobType.scheduled:
       return isEnded(status) || job.sourceState !== current.key;
     case JobType.timeout:
       return isEnded(status);
     default:
-      return isTerminal(status);
+      return isEnded(status) || (status === "F" && !isUpdate(job));
   }
 }
+
+/** Its run has written something: what it began with, a subflow's end or a pause's, is behind it. */
+const isUnderWay = ({ payload }: Job) => queuedRunIn(payload).checkpoint !== undefined;
+
+/**
+ * What is to be done all the same when its instance is Faulted, and cannot be yet: timers, and updates
+ * of the data, which were accepted before that.
+ */
+const waitsForRetry = (job: Job) => (isTimer(job) && !isUnderWay(job)) || isUpdate(job);
 
 const isTimer = ({ type }: Job) =>
   type === JobType.scheduled || type === JobType.longPoll || type === JobType.timeout;
 
-/** A timer waits while its instance is Faulted. A retry wakes it; this is for whatever else ends that. */
-const untilRetriedMs = 300_000;
+/** One that has taken an automatic transition since is none any more. */
+const isUpdate = ({ type, payload }: Job) =>
+  type === JobType.transition && kindOf(queuedRunIn(payload)) === "updateData";
+
+/** Of the hop it stands in. */
+const kindOf = ({ request, checkpoint }: QueuedRun) => checkpoint?.["kind"] ?? request.kind;
+
+/** A retry wakes them; this is for whatever else ends the fault. */
+const untilRetried: JobEnd = { kind: "later", delayMs: 300_000 };
 
 const isEnded = (status: InstanceStatus) => status === "C" || status === "P";
 
@@ -135,7 +154,7 @@ const wasSetAnew = async (ports: RunJobPorts, job: Job) =>
  * wait for nothing else.
  */
 const mustWait = async (ports: RunJobPorts, job: Job, { id, status }: Instance) =>
-  (job.type === JobType.scheduled || job.type === JobType.resume) &&
+  (job.type === JobType.scheduled || (job.type === JobType.resume && !isUnderWay(job))) &&
   status === "B" &&
   (await ports.jobStore.hasRun(id));
 
@@ -152,9 +171,13 @@ async function attempt(
   stopping: AbortSignal,
   begin: () => Promise<Execution | TaskFailure>,
 ): Promise<JobEnd> {
-  const budget = new AbortController();
-  const timer = setTimeout(() => budget.abort(), ports.budgetMs);
-  const signal = AbortSignal.any([stopping, budget.signal]);
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const timer = setTimeout(end, ports.budgetMs);
+  // By hand: AbortSignal.any costs as much as a good part of a transition.
+  stopping.addEventListener("abort", end);
+  if (stopping.aborted) end();
+  const { signal } = ending;
   let execution: Execution | undefined;
   try {
     ports.faultPoint(job.type === JobType.resume ? "before-resume" : "before-run");
@@ -164,6 +187,7 @@ async function attempt(
     const executing = execute(ports, execution);
     const executed = await Promise.race([executing, aborted(signal)]);
     if (executed !== "aborted") {
+      if (executed.kind === "overtaken") return await recover(ports, job, executed.lost);
       if (executed.kind !== "refused") return toEnd(executed);
       return await fail(ports, job, instance, refusal(executed.errors), execution.run);
     }
@@ -181,6 +205,7 @@ async function attempt(
     }
   } finally {
     clearTimeout(timer);
+    stopping.removeEventListener("abort", end);
   }
   if (stopping.aborted) return { kind: "stopped" };
   return fail(ports, job, instance, timedOut(ports), execution?.run);
@@ -202,18 +227,34 @@ const aborted = (signal: AbortSignal) =>
     signal.addEventListener("abort", () => resolve("aborted"), { once: true });
   });
 
-function toEnd(executed: Exclude<Executed, { kind: "refused" }>): JobEnd {
+function toEnd(executed: Exclude<Executed, { kind: "refused" | "overtaken" }>): JobEnd {
   switch (executed.kind) {
     case "done":
     case "becameJob":
       return executed;
     case "postponed":
       return { kind: "later", delayMs: executed.delayMs };
-    case "overtaken":
     case "keyInUse":
-      return { kind: "overtaken" };
+      return overtaken;
   }
 }
+
+/**
+ * A job that is gone although its record is open and nobody has written the instance since was
+ * cancelled by somebody outside of the service: the instance would stay Busy for ever.
+ */
+async function recover(ports: RunJobPorts, job: Job, lost: Execution | undefined): Promise<JobEnd> {
+  if (lost?.job === undefined || (await ports.jobStore.isThere(job.id))) return overtaken;
+  const instance = await findInstance(ports, job);
+  if (instance?.status !== "B" || instance.rev !== lost.stored?.rev) return overtaken;
+  // The instance may have been read after whoever ended the run had written it.
+  const { recordId } = lost.run.hop;
+  const records = await ports.store.records(instance.id);
+  const isOpen = records.some(({ id, finishedAt }) => id === recordId && finishedAt === undefined);
+  return isOpen ? fail(ports, lost.job, instance, cancelled, lost.run) : overtaken;
+}
+
+const overtaken: JobEnd = { kind: "overtaken" };
 
 function refusal(errors: Extract<Executed, { kind: "refused" }>["errors"]): TaskFailure {
   const list = errors.map((e) => `${e.path} ${e.message}`).join("; ");
@@ -227,6 +268,13 @@ const timedOut = ({ budgetMs }: RunJobPorts): TaskFailure => ({
   message: `The transition did not end within ${budgetMs / 1000} s (WorkflowExecution.TransitionJobTimeoutSeconds).`,
   retryable: true,
 });
+
+const cancelled: TaskFailure = {
+  code: "JOB_EXECUTION_TIMEOUT",
+  layer: "Job",
+  message: "The job of the transition was cancelled from outside while it ran.",
+  retryable: true,
+};
 
 const unexpected = (error: unknown): TaskFailure => ({
   code: error instanceof Problem ? error.code : "JOB_EXECUTION_FAILED",
@@ -287,7 +335,8 @@ function queuedRun(
     return resumeWaiting({ program, instance, phase, ...asked }, tools);
   }
   const from = instance.current.key;
-  const transition = findTransition(program.workflow, { ...request, from });
+  const { kind, transitionKey } = request;
+  const transition = findTransition(program.workflow, { kind, transitionKey, from });
   return beginRun(request, { program, instance, transition }, tools);
 }
 
@@ -374,6 +423,7 @@ async function fail(
 ): Promise<JobEnd> {
   let job = claimed;
   for (let instance: Instance | undefined = known; instance !== undefined;) {
+    if (instance.status === "F" && isUpdate(job)) return untilRetried;
     if (isTerminal(instance.status)) {
       await ports.jobStore.remove(job, ports.nodeId);
       return { kind: "done", instance };
@@ -411,12 +461,18 @@ function failedRun(
     (run === undefined
       ? undefined
       : checkpointOf({ ...run, hop: { ...run.hop, seq: record?.seq ?? run.hop.seq } }));
+  // Updates of the data wait for the retry; one that failed itself does not.
+  const updateKey = run?.program.workflow.updateData?.key;
   return {
     failure,
     transition: request?.transitionKey ?? job.transitionKey ?? "",
     record,
     removeJob: job.id,
-    endsOthers: { ownJob: job.id, ownSeq: undefined, spared: undefined },
+    endsOthers: {
+      ownJob: job.id,
+      ownSeq: undefined,
+      spared: isUpdate(job) ? undefined : updateKey,
+    },
     author: request?.author ?? nobody,
     headers: request?.headers ?? {},
     roles: request?.roles ?? [],

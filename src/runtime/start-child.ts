@@ -145,12 +145,12 @@ class KeyTaken extends Error {
 }
 
 const originOf = (
-  { correlationId, type }: ChildPlan,
-  { id, domain, flow, flowVersion: version, current, origin }: Instance,
+  { correlationId, parentState: state, type }: ChildPlan,
+  { id, domain, flow, flowVersion: version, origin }: Instance,
 ): Origin => ({
   correlationId,
   type,
-  parent: { id, domain, flow, version, state: current.key },
+  parent: { id, domain, flow, version, state },
   ancestors: type === "S" ? [id, ...(origin?.type === "S" ? origin.ancestors : [])] : [],
 });
 

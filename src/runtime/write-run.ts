@@ -67,6 +67,8 @@ export async function writeCheckpoint(
     return result;
   }
   ports.faultPoint("after-checkpoint");
+  // A child that was left, or a subprocess, does not wait for what the run goes on to do.
+  if (result.followUps.length > 0) ports.doBeside(result.followUps);
   const stored = result.instance;
   return {
     ...execution,
@@ -133,8 +135,8 @@ async function timeoutOf(
 
 /**
  * Cancel, exit and timeout do not wait for a run that is under way: they end it. So does a subflow
- * that is through with what its parent faulted in meanwhile, and an update of the data that faults
- * the instance beside it. Other updates are spared: they go on, or wait for the retry.
+ * that is through with what its parent faulted in meanwhile, and a run that faults the instance
+ * beside it. Updates of the data are spared: they go on, or wait for the retry.
  */
 function othersEndedBy({ run, job, request, stored }: Execution): EndsOthers | undefined {
   const { status } = run.instance;
@@ -142,8 +144,8 @@ function othersEndedBy({ run, job, request, stored }: Execution): EndsOthers | u
     request.kind === "cancel" || request.kind === "exit" || request.kind === "timeout";
   const completes = status === "C";
   const revives = stored?.status === "F" && status !== "F";
-  const faultsOthers = request.kind === "updateData" && status === "F";
-  if (!takesOver && !completes && !revives && !faultsOthers) return undefined;
+  const faults = stored?.status !== "F" && status === "F";
+  if (!takesOver && !completes && !revives && !faults) return undefined;
   return {
     ownJob: job?.id,
     ownSeq: run.firstSeq,
@@ -185,7 +187,7 @@ async function write(
     resolvesIncidents: pending.resolvesIncidents ? "handled" : undefined,
     childChanged: instance.openChild?.id !== stored?.openChild?.id,
     addCorrelations: [
-      ...correlations(pending, instance),
+      ...correlations(pending),
       ...(stored === undefined && execution.causeId === undefined ? correlationsOf(instance) : []),
     ],
     endedChildren: pending.endedChildren,
@@ -241,11 +243,11 @@ const incidentRows = (
 
 // --- relatives -------------------------------------------------------------------------------
 
-const correlations = ({ children }: Pending, { current }: Instance) =>
-  children.map(({ correlationId, type, id, domain, flow, version }) => ({
+const correlations = ({ children }: Pending) =>
+  children.map(({ correlationId, parentState, type, id, domain, flow, version }) => ({
     id: correlationId,
     type,
-    parentState: current.key,
+    parentState,
     childId: id,
     childDomain: domain,
     childFlow: flow,

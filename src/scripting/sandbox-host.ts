@@ -198,9 +198,14 @@ function asFailure(error: unknown, kind: HandlerKind, mask: (text: string) => st
   return new StepFailed({
     ...fileUnder(kind),
     message: mask(`${message} (${where})`),
+    errorType: error instanceof ScriptFailed ? typeOf(error) : undefined,
     retryable: error instanceof ScriptFailed && error.kind === "crashed",
   });
 }
+
+/** What error boundaries know it by. */
+const typeOf = ({ kind, errorName }: ScriptFailed): string | undefined =>
+  kind === "timeout" ? "TimeoutException" : errorName || undefined;
 
 const badAnswer = ({ message }: InvalidAnswer, { name }: SandboxScript, kind: HandlerKind) =>
   new StepFailed({ ...fileUnder(kind), message: `${message} (${name})`, retryable: false });

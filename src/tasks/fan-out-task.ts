@@ -10,12 +10,18 @@ import { readReference } from "../engine/definition/reference.ts";
 import type { ScriptCode } from "../engine/definition/script-code.ts";
 import { variableName } from "../engine/definition/variable-name.ts";
 import { taskTypeCodes } from "../engine/enumeration-codes.ts";
-import type { JsonObject, JsonValue } from "../engine/exact-json.ts";
+import {
+  isJsonObject,
+  stringifyJson,
+  type JsonObject,
+  type JsonValue,
+} from "../engine/exact-json.ts";
 import { StepFailed, type TaskFailure } from "../engine/task-failure.ts";
 import type { TaskOutcome } from "../engine/transition/happenings.ts";
 import type { HandlerKind, ResponseValue, ScriptAnswer } from "../scripting/contract.ts";
 import type { ScriptArguments } from "../scripting/script-host.ts";
 import {
+  fanOutLimits,
   forScript,
   itemsOf,
   packaged,
@@ -50,7 +56,11 @@ async function runFanOut(ports: TaskPorts, invocation: TaskInvocation): Promise<
   const script = scriptOf(ports, invocation);
   const inner = await innerTask(ports, definition);
   const items = itemsOf(await valuesOf(plan, invocation, script));
-  const { ends, timedOut } = await runBatch(plan, items, signal, async (item, itemSignal) => {
+  if (items.length > fanOutLimits.items) {
+    const message = `it has ${items.length} items, and at most ${fanOutLimits.items} are allowed. Start a subprocess for each part of the list.`;
+    throw refused(definition, "Items", message);
+  }
+  const runItem = async (item: FanOutItem, itemSignal: AbortSignal): Promise<TaskOutcome> => {
     const work = async () => {
       const config = await itemConfig(script, inner, item);
       return ports.runTask(itemInvocation(invocation, inner, item, config, itemSignal));
@@ -58,7 +68,11 @@ async function runFanOut(ports: TaskPorts, invocation: TaskInvocation): Promise<
     if (!ports.isEffectful(inner, undefined)) return work();
     const part = { suffix: `#${item.index}`, taskKey: inner.key };
     return invocation.once === undefined ? work() : invocation.once(part, work);
-  });
+  };
+  const weigh = createScale();
+  const { ends, timedOut } = await runBatch(plan, items, signal, async (item, itemSignal) =>
+    weigh(await runItem(item, itemSignal)),
+  );
   signal.throwIfAborted();
 
   const result = resultOf(plan, ends, timedOut);
@@ -73,6 +87,22 @@ async function runFanOut(ports: TaskPorts, invocation: TaskInvocation): Promise<
   const taskName = variableName(definition.key);
   const data = await outputOf(script, taskName, response, result);
   return { name: taskName, response, data, failure, ...script?.handlers.effects() };
+}
+
+/** Lets results through as long as all of them together can be kept. */
+function createScale(): (outcome: TaskOutcome) => TaskOutcome {
+  let characters = 0;
+  return (outcome) => {
+    const data = isJsonObject(outcome.response) ? outcome.response["data"] : undefined;
+    characters += data === undefined ? 0 : stringifyJson(data).length;
+    if (characters <= fanOutLimits.characters) return outcome;
+    throw new StepFailed({
+      code: "FanOut:TooLarge",
+      layer: "Task",
+      message: `The results are larger than ${fanOutLimits.characters} characters together. Ask for less per item, or for fewer items.`,
+      retryable: false,
+    });
+  };
 }
 
 /** The mapping, when it has a script of its own; without one the tasks run as they are configured. */
@@ -98,7 +128,8 @@ function scriptOf(ports: TaskPorts, invocation: TaskInvocation): FanOutScript | 
         if (!(error instanceof StepFailed)) throw error;
         const { failure } = error;
         const message = `${name} task mapping failed: ${failure.message}`;
-        throw new StepFailed({ ...failure, task: definition.key, message }, { cause: error.cause });
+        const named = { ...failure, task: definition.key, taskType: name, message };
+        throw new StepFailed(named, { cause: error.cause });
       }
     },
   };

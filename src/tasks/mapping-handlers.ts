@@ -58,7 +58,8 @@ export function mappingHandlers(
       if (!(error instanceof StepFailed)) throw error;
       const { failure } = error;
       const message = `${name} task ${side} handler failed: ${failure.message}`;
-      throw new StepFailed({ ...failure, task: key, message }, { cause: error.cause });
+      const named = { ...failure, task: key, taskType: name, message };
+      throw new StepFailed(named, { cause: error.cause });
     }
   };
 

@@ -11,7 +11,7 @@ import { instancesOf, movesOf } from "../support/instances-of.ts";
 import { startRuntimeForFile } from "../support/start-runtime.ts";
 
 const app = await startRuntimeForFile({
-  settings: { "Egress.Allow": ["loopback"], "ExecutionApi.InvocationTimeoutSeconds": 1 },
+  settings: { "Egress.Allow": ["loopback"] },
 });
 auditAtEnd(app);
 
@@ -200,9 +200,9 @@ async function failingTask(cell: Cell, key: string): Promise<object> {
     const isPipeline = cell.failure === "pipeline";
     return { ...taskWith("script", output(isPipeline ? "return {};" : body)), ...own };
   }
-  await app.publish(
-    aComponent("sys-tasks", key, { type: "6", config: { url: `${url}/${key}`, method: "POST" } }),
-  );
+  const limit = cell.failure === "timeout" ? { timeoutSeconds: 1 } : {};
+  const config = { url: `${url}/${key}`, method: "POST", ...limit };
+  await app.publish(aComponent("sys-tasks", key, { type: "6", config }));
   return { ...taskWith(key, { type: "G" }), ...own };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../src/log.ts";
 import { rowsOf } from "../crash/promises.ts";
 import { aFailingServerForFile } from "../support/a-failing-server.ts";
-import { aScriptTask, output, taskWith } from "../support/a-script-slot.ts";
+import { aScriptTask, output, slot, taskWith } from "../support/a-script-slot.ts";
 import { auditAtEnd } from "../support/audited.ts";
 import { aWebServer } from "../support/a-web-server.ts";
 import { aComponent, aWorkflow, type WorkflowBuilder } from "../support/a-workflow.ts";
@@ -24,7 +24,7 @@ const app = await startRuntimeForFile({
 });
 auditAtEnd(app);
 const server = await aFailingServerForFile();
-await app.publish(aScriptTask("script"));
+await app.publish(aScriptTask("script"), server.task("unwell", 503));
 
 const soon = { initialDelay: "PT0.001S", backoffType: "fixed", useJitter: false };
 const inAnHour = { initialDelay: "PT1H", maxDelay: "PT1H", backoffType: "fixed", useJitter: false };
@@ -380,7 +380,7 @@ describe("the way out", () => {
 
 describe("of tasks that run side by side", () => {
   test("the first that fails decides, and what the others have said is kept", async () => {
-    let fail = () => {};
+    let fail: (() => void) | undefined;
     const { url } = await aWebServer((asked, _request, response) => {
       if (asked.url === "/bad") fail = () => response.writeHead(503).end();
       else response.setHeader("content-type", "application/json").end('{"good":1}');
@@ -411,8 +411,9 @@ describe("of tasks that run side by side", () => {
     await eventually(async () =>
       expect(await rowsOf(app.databaseUrl, journaled, [id])).toHaveLength(1),
     );
+    await eventually(() => expect(fail).toBeDefined());
 
-    fail();
+    fail?.();
     await going;
 
     expect(await flow.read(id)).toMatchObject({
@@ -432,6 +433,48 @@ test("a failure that is only logged is in the log, with its instance", async () 
 
   const lines = logged.filter((line) => JSON.stringify(line).includes(id));
   expect(JSON.stringify(lines)).toContain("a trifle");
+});
+
+describe("a rule for the type of an error is for", () => {
+  const thrown = (what: string) =>
+    taskWith(
+      "script",
+      slot(`import { InvalidOperationException } from "millrace/script";
+        export function OutputHandler(context) { throw ${what}; }`),
+    );
+  const invalid = thrown("new InvalidOperationException('no')");
+  const overTime = taskWith("script", output("for (;;);"));
+
+  test.each([
+    ["what a script throws", "TypeError", thrown("new TypeError('no')"), "compensated"],
+    ["what the platform's own classes are", "InvalidOperationException", invalid, "compensated"],
+    ["what ends so, in any letter case", "operationexception", invalid, "compensated"],
+    ["a script over its time", "TimeoutException", overTime, "compensated"],
+    ["an error status", "HttpRequestException", taskWith("unwell", global), "compensated"],
+    ["nothing else", "TypeError", invalid, "open"],
+  ])("%s", async (name, type, task, state) => {
+    const key = name.replaceAll(/[^a-z]+/g, "-");
+    const rules = boundary(out({ errorTypes: ["OtherException", type] }));
+    await app.publish(flowWith(key, { ...task, ...rules }));
+    const flow = instancesOf(app, key);
+    const id = await flow.begin({});
+
+    await flow.send(id, "go");
+
+    expect((await flow.read(id)).metadata).toMatchObject({ currentState: state });
+  });
+});
+
+test("a rule that names the task is for its scripts too", async () => {
+  const rules = boundary(out({ errorCodes: ["Task:Script:script"] }));
+  const task = taskWith("script", output("throw new Error('no');"));
+  await app.publish(flowWith("by-task", { ...task, ...rules }));
+  const flow = instancesOf(app, "by-task");
+  const id = await flow.begin({});
+
+  await flow.send(id, "go");
+
+  expect((await flow.read(id)).metadata).toMatchObject({ currentState: "compensated" });
 });
 
 describe("onTimeout", () => {

@@ -8,16 +8,10 @@ import { aWebServerForFile } from "../support/a-web-server.ts";
 import { aComponent, aSchema, aWorkflow, type WorkflowBuilder } from "../support/a-workflow.ts";
 import { eventually } from "../support/eventually.ts";
 import { codeOf, idOf, instancesOf, movesOf, type Instances } from "../support/instances-of.ts";
-import { startRuntimeForFile } from "../support/start-runtime.ts";
+import { startRuntime, startRuntimeForFile } from "../support/start-runtime.ts";
 
-const app = await startRuntimeForFile({
-  settings: {
-    "Egress.Allow": ["loopback"],
-    "WorkflowExecution.TransitionJobTimeoutSeconds": 2,
-    "Database.PoolSize": 8,
-  },
-  roles: ["api", "worker"],
-});
+const settings = { "Egress.Allow": ["loopback"], "Database.PoolSize": 8 };
+const app = await startRuntimeForFile({ settings, roles: ["api", "worker"] });
 auditAtEnd(app);
 const server = await aFailingServerForFile();
 /** The first call of each path is never answered. */
@@ -377,7 +371,15 @@ describe("a retry goes on after a fault", () => {
         .state("done"),
     );
     const flow = instancesOf(app, "in-time");
-    const id = await aFaulted(flow);
+    const id = await flow.begin({});
+    const impatient = await startRuntime({
+      databaseUrl: app.databaseUrl,
+      settings: { ...settings, "WorkflowExecution.TransitionJobTimeoutSeconds": 2 },
+    });
+    expect(await instancesOf(impatient, "in-time").send(id, "go")).toMatchObject({
+      status: 200,
+      body: { status: "F" },
+    });
     expect(await incidentsOf(flow, id)).toMatchObject([
       {
         errorCode: "JOB_EXECUTION_TIMEOUT",
@@ -429,6 +431,26 @@ describe("what comes due while an instance is faulted", () => {
   });
 });
 
+test("a start that is retried does not put its workflow's timeout off", async () => {
+  await app.publish(
+    aWorkflow("timed-start")
+      .start("begin", { onExecutionTasks: [brittle()] })
+      .state("open")
+      .transition("again", {})
+      .state("late", { type: "finish", subType: "timeout" })
+      .timeout("too-late", { to: "late", after: "PT1H" }),
+  );
+  const flow = instancesOf(app, "timed-start");
+  const id = idOf(await flow.start({}));
+  const sql = "select ready_at::text from job where instance_id = $1 and kind = 'to'";
+  const before = await rowsOf(app.databaseUrl, sql, [id]);
+
+  expect(await retry(flow, id, fixed)).toMatchObject({ body: { status: "A" } });
+
+  expect(before).toHaveLength(1);
+  expect(await rowsOf(app.databaseUrl, sql, [id])).toEqual(before);
+});
+
 test("1,000 faulted instances retried at once: each ends with a true status, no incident stays open", async () => {
   const count = 1000;
   await app.publish(
@@ -473,7 +495,7 @@ test("1,000 faulted instances retried at once: each ends with a true status, no 
     ]);
   });
   expect(await auditOf(app.databaseUrl)).toEqual([]);
-}, 120_000);
+}, 600_000);
 
 /** Thirty-two at a time. */
 async function inParallel(count: number, work: (i: number) => Promise<void>): Promise<void> {

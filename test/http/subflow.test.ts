@@ -328,6 +328,46 @@ describe("a transition sent to the parent", () => {
   });
 });
 
+test.for([
+  ["has no such transition", "end"],
+  ["has a transition of that name too", "again"],
+])(
+  "a request repeated after the child has ended runs once, where the parent %s",
+  async ([, key]) => {
+    const child = `once-${key}`;
+    await app.publish(
+      aWorkflow(child)
+        .state("open")
+        .transition(key!, { to: "done" })
+        .state("done", { type: "finish", subType: "success" }),
+      aWorkflow(`${child}-parent`)
+        .state("open")
+        .transition("begin", { to: "inside" })
+        .state("inside", inside(child))
+        .transition("on", { to: "after", otherwise: true })
+        .state("after")
+        .transition("again", {}),
+    );
+    const flow = instancesOf(app, `${child}-parent`);
+    const id = await flow.begin({});
+    await flow.send(id, "begin");
+    const body = { key: "K-1", attributes: {} };
+    const first = await flow.send(id, key!, body);
+    expect(first).toMatchObject({ status: 200, body: { id, status: "A" } });
+
+    const repeated = await flow.send(id, key!, body);
+    const accepted = await flow.send(id, key!, body, { query: "sync=false" });
+
+    expect(repeated).toMatchObject({ status: 200, body: first.body as object });
+    expect(accepted).toMatchObject({ status: 202 });
+    expect(movesOf(await flow.history(id))).toEqual([
+      "start: open-open",
+      "begin: open-inside",
+      "on: inside-after",
+    ]);
+  },
+);
+
 describe("the child ends with its parent", () => {
   test.for(["drop", "cancel", "leave", "exit"])("by %s", async (transition) => {
     const { id, child } = await anOrderInCheck();
@@ -456,6 +496,129 @@ describe("the child ends with its parent", () => {
   });
 });
 
+describe("what follows from a state that is left or entered is done although a task comes first", () => {
+  const call = taskWith("hold", { type: "G" });
+
+  test("the child of a parent that is cancelled ends", async () => {
+    await app.publish(
+      aWorkflow("told")
+        .state("open")
+        .transition("check", { to: "checking" })
+        .state("checking", inside("check"))
+        .state("gone", { type: "finish", subType: "cancelled", onEntries: [call] })
+        .cancel("drop", { to: "gone" }),
+    );
+    const flow = instancesOf(app, "told");
+    const id = await flow.begin({});
+    await flow.send(id, "check");
+    const child = await childOf(app, id);
+
+    const dropping = flow.send(id, "drop");
+
+    await eventually(async () =>
+      expect(await checks.read(child)).toMatchObject({ metadata: { status: "C" } }),
+    );
+    release();
+    expect(await dropping).toMatchObject({ body: { status: "C" } });
+  });
+
+  test("a subprocess starts", async () => {
+    await app.publish(
+      aWorkflow("sender-first")
+        .state("open")
+        .transition("go", { to: "sending" })
+        .state("sending", inside("check", { type: "P" }))
+        .transition("next", { to: "sent", otherwise: true, onExecutionTasks: [call] })
+        .state("sent")
+        .transition("again", {}),
+    );
+    const flow = instancesOf(app, "sender-first");
+    const id = await flow.begin({});
+
+    const going = flow.send(id, "go");
+
+    await eventually(async () => {
+      const child = await childOf(app, id);
+      expect(await checks.get(child)).toMatchObject({ status: 200 });
+    });
+    release();
+    expect(await going).toMatchObject({ body: { status: "A" } });
+  });
+});
+
+describe("a parent that goes on after its child, and has a task outside", () => {
+  const call = taskWith("hold", { type: "G" });
+
+  async function aReturning(key: string) {
+    await app.publish(
+      aWorkflow(key)
+        .state("open")
+        .transition("check", { to: "checking" })
+        .state("checking", inside("check"))
+        .transition("on", { to: "checked", otherwise: true, onExecutionTasks: [call] })
+        .transition("remind", { to: "reminded", timer: "P1D" })
+        .state("checked")
+        .transition("again", {})
+        .state("reminded")
+        .transition("again", {})
+        .state("gone", { type: "finish", subType: "cancelled", onEntries: [call] })
+        .cancel("drop", { to: "gone" })
+        .updateData("amend"),
+    );
+    const flow = instancesOf(app, key);
+    const id = await flow.begin({});
+    await flow.send(id, "check");
+    const going = flow.send(id, "approve");
+    await eventually(() => expect(held).toHaveLength(1));
+    return { flow, id, going };
+  }
+
+  test("does so although its data are updated meanwhile", async () => {
+    const { flow, id, going } = await aReturning("returning-amended");
+
+    const amended = await flow.send(id, "amend", { a: 1 });
+    release();
+
+    expect(amended).toMatchObject({ status: 200, body: { status: "B" } });
+    expect(await going).toMatchObject({ status: 200, body: { status: "A" } });
+    expect(await flow.read(id)).toMatchObject({
+      metadata: { currentState: "checked" },
+      attributes: { a: 1 },
+    });
+  });
+
+  test("is not interrupted by a timer of the state it leaves", async () => {
+    const { flow, id, going } = await aReturning("returning-timed");
+
+    const dueNow = "update job set ready_at = now() where instance_id = $1 and kind = 'sx'";
+    await rowsOf(app.databaseUrl, dueNow, [id]);
+    const putOff = `select 1 from job where instance_id = $1 and kind = 'sx' and attempts > 0
+      and owner is null`;
+    await eventually(async () =>
+      expect(await rowsOf(app.databaseUrl, putOff, [id])).toHaveLength(1),
+    );
+    release();
+
+    expect(await going).toMatchObject({ status: 200, body: { status: "A" } });
+    expect(await flow.read(id)).toMatchObject({ metadata: { currentState: "checked" } });
+  });
+
+  test("is ended by its cancel, although that has a task too", async () => {
+    const { flow, id, going } = await aReturning("returning-cancelled");
+
+    const dropping = flow.send(id, "drop");
+    await eventually(() => expect(held).toHaveLength(2));
+    release();
+
+    expect(await dropping).toMatchObject({ status: 200, body: { status: "C" } });
+    await going;
+    expect(movesOf(await flow.history(id)).slice(2)).toEqual([
+      "on: checking-undefined",
+      "drop: checking-gone",
+    ]);
+  });
+});
+
 test("a child that is cancelled lets its parent go on, without the output mapping", async () => {
   const { id, child } = await anOrderInCheck();
 
@@ -502,8 +665,8 @@ describe("a subprocess", () => {
 
     const children = await childrenOf(app, id);
     expect(children).toMatchObject([
-      { kind: "P", outcome: null, isCompleted: false },
-      { kind: "P", outcome: null, isCompleted: false },
+      { kind: "P", state: "sending", outcome: null, isCompleted: false },
+      { kind: "P", state: "sending-more", outcome: null, isCompleted: false },
     ]);
     expect(await flow.read(id)).toMatchObject({
       metadata: { currentState: "sent", effectiveState: "sent" },
@@ -695,7 +858,7 @@ describe("POST …/sub/instances/start", () => {
       aWorkflow("sub-target")
         .state("waiting")
         .transition("on", { to: "waiting" })
-        .with({ output: handler("return { Data: { replaced: true } };") }),
+        .with({ output: output("return { Data: { replaced: true } };") }),
     );
     const id = "0b5b9a4e-6c8e-4c64-9a53-0d9a1f5d9f01";
 

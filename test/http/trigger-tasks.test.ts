@@ -15,10 +15,8 @@ const app = await startRuntimeForFile({
   settings: {
     "Runtime.Domain": defaultDomain,
     "Egress.Allow": ["loopback"],
-    "Domains.Addresses": [
-      `payments=${payments.url}/`,
-      `nowhere=http://127.0.0.1:${await closedPort()}`,
-    ],
+    // Nobody listens on port 1.
+    "Domains.Addresses": [`payments=${payments.url}/`, "nowhere=http://127.0.0.1:1"],
   },
 });
 
@@ -34,15 +32,6 @@ await payments.publish(anOrder("payment").in("payments"));
 const orders = instancesOf(app, "order");
 const paid = instancesOf(payments, "payment", "payments");
 
-/** One that nobody listens on. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** Says nothing until the test wants it to. */
 async function aSilentServer() {
   const waiting: ServerResponse[] = [];
@@ -55,6 +44,7 @@ async function aSilentServer() {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: () => waiting.length,
     answer: () => {
       for (const response of waiting) response.end("{}");
     },
@@ -257,7 +247,10 @@ describe("a start that is waited for too long", () => {
     });
     expect(response?.["errorMessage"]).toContain("1 s");
     const slow = instancesOf(app, "slow-order");
-    expect((await slow.read("SLOW")).metadata.status).toBe("B");
+    await eventually(async () => {
+      expect((await slow.read("SLOW")).metadata.status).toBe("B");
+      expect(silent.asked()).toBe(1);
+    });
     silent.answer();
     await eventually(async () => expect((await slow.read("SLOW")).metadata.status).toBe("A"));
   });

@@ -257,6 +257,23 @@ describe("automatic transitions", () => {
     });
   });
 
+  test("do not follow updateData where an instance is parked and another run moves it on", () => {
+    const parked = programOf(
+      aWorkflow("w")
+        .state("a")
+        .transition("x", { to: "b", otherwise: true })
+        .state("b")
+        .updateData("amend"),
+    );
+    const instance = anInstance(parked, { status: "B" });
+
+    const run = settledRun(aRun({ program: parked, instance, transition: "amend" }), {
+      isMoving: true,
+    });
+
+    expect(run.instance).toMatchObject({ status: "B", current: { key: "a" } });
+  });
+
   test("do not follow updateData while another run is under way: that one will ask", () => {
     const waiting = programOf(
       aWorkflow("w")

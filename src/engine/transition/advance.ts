@@ -72,6 +72,7 @@ export function advance(run: Run, happened: Happened, tools: Tools): Advance {
         ? closeChild(run, happened, tools)
         : askForOutcome(run, tools);
     case "auto":
+      if (happened.kind === "moving") return rest(run, [], tools, run.instance.status);
       return happened.kind === "chosen"
         ? follow(run, happened.transition, tools)
         : chooseAutomatic(run, tools);
@@ -192,7 +193,12 @@ function changeState(run: Run, tools: Tools): Run {
 function decideNext(run: Run, tools: Tools): Advance {
   if (ends(run)) return settled(finish(run, tools));
   if (runsBesideAnother(run)) return rest(run, [], tools);
-  if (run.hop.kind === "updateData") return chooseAutomatic(run, tools);
+  if (run.hop.kind === "updateData") {
+    // The subflow may have been opened meanwhile.
+    return run.instance.openChild === undefined
+      ? chooseAutomatic(run, tools)
+      : rest(run, [], tools);
+  }
   if (run.instance.openChild !== undefined) return armTimers(run, tools);
   const { subFlow } = currentState(run);
   if (subFlow === undefined) return askForPoll(run, tools);
@@ -221,16 +227,20 @@ function chooseAutomatic(run: Run, tools: Tools): Advance {
   const next: Run = { ...run, phase: "auto" };
   const [first] = candidates;
   if (first === undefined) return follow(next, undefined, tools);
+  const mayBeMoving = run.hop.kind === "updateData" && run.instance.status === "B";
   // The default without a rule always holds: nobody needs to be asked.
-  if (first.rule === undefined) return follow(next, first, tools);
-  return { kind: "waiting", run: next, todo: { kind: "rules", candidates } };
+  if (first.rule === undefined && !mayBeMoving) return follow(next, first, tools);
+  return { kind: "waiting", run: next, todo: { kind: "rules", candidates, mayBeMoving } };
 }
 
 /** Cancel and exit end the instance wherever they lead; a finish state ends it however it is reached. */
 const ends = ({ hop, instance }: Run) =>
   hop.kind === "cancel" || hop.kind === "exit" || instance.current.type === "finish";
 
-/** updateData beside a run that is under way: that one evaluates the rules when it gets there. */
+/**
+ * updateData beside a run that is under way: that one evaluates the rules when it gets there. Where an
+ * instance rests Busy its status does not tell: then whoever performs the step looks.
+ */
 const runsBesideAnother = (run: Run) =>
   isStatusNeutral(run) && run.instance.status === "B" && restingStatus(run) !== "B";
 

@@ -18,8 +18,11 @@ export type Todo =
   | { kind: "longPoll"; longPoll: LongPoll }
   /** How the subflow has ended. */
   | { kind: "childOutcome"; child: OpenChild; mapping: ScriptCode | undefined }
-  /** Evaluated one after the other; the first that holds wins. */
-  | { kind: "rules"; candidates: readonly Transition[] }
+  /**
+   * Evaluated one after the other; the first that holds wins. None is taken beside another run that
+   * moves the instance, where there may be one.
+   */
+  | { kind: "rules"; candidates: readonly Transition[]; mayBeMoving: boolean }
   | { kind: "timers"; transitions: readonly Transition[] };
 
 export interface TaskOutcome {
@@ -45,6 +48,8 @@ export type Happened =
   | { kind: "mapped"; value: JsonValue | undefined }
   | { kind: "tasksDone"; outcomes: readonly TaskOutcome[] }
   | { kind: "chosen"; transition: Transition | undefined }
+  /** Another run moves the instance: this one has nothing to choose. */
+  | { kind: "moving" }
   | { kind: "scheduled"; timers: readonly TimerToArm[] }
   | { kind: "childPlanned"; child: ChildPlan }
   /** `fallbackSeconds` when somebody else than the state itself says how long it waits. */

@@ -5,6 +5,7 @@ import type { TaskBinding } from "../definition/model.ts";
 import { type JsonValue, isJsonObject, jsonEquals } from "../exact-json.ts";
 import type { Instance } from "../instance.ts";
 import type { SchemaError } from "../json-schema.ts";
+import { jsonText } from "../json-text.ts";
 import { mergeData } from "../merge-data.ts";
 import { type Unstorable, findUnstorable } from "../storable-json.ts";
 import type { TaskFailure } from "../task-failure.ts";
@@ -18,10 +19,26 @@ export function errorsInMerge(
   { data }: Instance,
   delta: JsonValue | undefined,
 ): readonly SchemaError[] {
-  if (checkData === undefined || delta === undefined) return [];
+  if (delta === undefined) return [];
   const merged = data === undefined ? delta : mergeData(data, delta);
-  return merged === data ? [] : checkData(merged);
+  return merged === data ? [] : errorsIn(merged, checkData);
 }
+
+/**
+ * What an instance can hold. Every read and every write moves all of it, so data that grow with each
+ * request would one day take the node with them.
+ */
+export const mostDataCharacters = 16 * 1024 * 1024;
+
+const errorsIn = (data: JsonValue, checkData: Program["checkData"]): readonly SchemaError[] =>
+  jsonText(data).length > mostDataCharacters ? [tooLarge] : (checkData?.(data) ?? []);
+
+const tooLarge: SchemaError = {
+  path: "root",
+  keyword: "size",
+  message: `would be larger than ${mostDataCharacters} characters; keep large content elsewhere, and its address here`,
+  schemaPath: "#",
+};
 
 type Merged = { run: Run; changed: boolean } | { errors: readonly SchemaError[] };
 
@@ -30,7 +47,7 @@ export function merge(run: Run, delta: JsonValue, strategy: VersionStrategy, too
   const { instance, program } = run;
   const data = instance.data === undefined ? delta : mergeData(instance.data, delta);
   if (data === instance.data) return { run, changed: false };
-  const errors = program.checkData?.(data) ?? [];
+  const errors = errorsIn(data, program.checkData);
   if (errors.length > 0) return { errors };
   const dataVersion = nextDataVersion(instance.dataVersion, strategy);
   const entityEtag = tools.ulid();

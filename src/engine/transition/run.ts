@@ -154,6 +154,8 @@ export interface IncidentToOpen {
 /** A child to start, decided in full before anything is written. */
 export interface ChildPlan {
   readonly correlationId: string;
+  /** Of the parent: the state that opens it. Beside a subprocess the parent may have left it since. */
+  readonly parentState: string;
   readonly type: "S" | "P";
   readonly id: string;
   readonly domain: string;

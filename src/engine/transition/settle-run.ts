@@ -34,9 +34,13 @@ export function leaveChild(run: Run): Run {
   };
 }
 
-export function rest(run: Run, timers: readonly TimerToArm[], tools: Tools): Advance {
+export function rest(
+  run: Run,
+  timers: readonly TimerToArm[],
+  tools: Tools,
+  status = isStatusNeutral(run) ? run.instance.status : restingStatus(run),
+): Advance {
   const closed = closeRecord(run, tools);
-  const status = isStatusNeutral(run) ? run.instance.status : restingStatus(run);
   return settled({
     ...closed,
     phase: "settled",

@@ -2,22 +2,33 @@ import type { InstanceStatus } from "../../engine/instance.ts";
 import type { Repeat, RepeatOf } from "../instance-store.ts";
 import type { Queries } from "./database.ts";
 
-// The first request may still be queued, and have no record yet.
+// The first request may still be queued, and have no record yet. Or it was a subflow's, which may
+// have ended since: whoever sends it to the instance again means the same.
 const byIdempotencyKey = {
   name: "find-repeat",
   text: `
-    select outcome_status::text as status, outcome_seq from transition_record
+    with recursive below as (
+      select child_id from correlation where parent_id = $1 and kind = 'S'
+      union all
+      select c.child_id from correlation c join below b on c.parent_id = b.child_id
+      where c.kind = 'S')
+    select outcome_status::text as status, outcome_seq, false as is_below from transition_record
     where instance_id = $1 and transition_key = $2 and idempotency_key = $3
     union all
-    select null, null from job
+    select null, null, false from job
     where instance_id = $1 and transition_key = $2 and kind = 'tx'
       and payload::json #>> '{request,idempotencyKey}' = $3
-    limit 1`,
+    union all
+    select r.outcome_status::text, null, true from below
+    join transition_record r on r.instance_id = below.child_id
+    where r.transition_key = $2 and r.idempotency_key = $3
+    order by is_below limit 1`,
 };
 
 interface Found {
   status: InstanceStatus | null;
   outcome_seq: number | null;
+  is_below: boolean;
 }
 
 /** What the first request with this idempotency key has come to, if there was one. */
@@ -30,5 +41,9 @@ export async function findRepeat(queries: Queries, of: RepeatOf): Promise<Repeat
     of.idempotencyKey,
   ]);
   if (row === undefined) return undefined;
-  return { status: row.status ?? undefined, lastSeq: row.outcome_seq ?? undefined };
+  return {
+    status: row.status ?? undefined,
+    lastSeq: row.outcome_seq ?? undefined,
+    isBelow: row.is_below,
+  };
 }

@@ -138,8 +138,8 @@ export const jobRows = (writes: readonly RunWrite[]): string =>
         transition_key: job.transitionKey,
         payload: job.payload,
         owner: job.owner,
-        delay_ms: job.delayMs,
-        due_at: job.dueAt,
+        delay_ms: job.delayMs === undefined ? undefined : Math.min(job.delayMs, longestDelayMs),
+        due_at: job.dueAt === undefined || job.dueAt < farthest ? job.dueAt : farthest,
       }),
     ),
   );

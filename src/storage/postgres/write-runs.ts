@@ -118,8 +118,12 @@ const work = `
       states text[], job_id uuid, keep text[], other_than uuid, spared text), done
     where done.id = d.instance_id and j.instance_id = d.instance_id and j.name <> all (d.keep)
       and ((d.everything and j.kind <> 'sn') or j.id = d.job_id or (j.kind = 'sx' and j.source_state = any (d.states))
-        or (j.kind = 'tx' and j.id <> d.other_than
-          and j.transition_key is distinct from d.spared))),
+        -- a resumption that has not begun is no run yet
+        or ((j.kind = 'tx' or (j.kind in ('rs', 'la') and j.payload::json -> 'checkpoint' is not null))
+          and j.id <> d.other_than
+          -- an update of the data that has taken an automatic transition since is a run like any other
+          and (j.transition_key is distinct from d.spared
+            or j.payload::json #>> '{checkpoint,kind}' <> 'updateData')))),
   added as (
     insert into job (id, name, kind, instance_id, source_state, transition_key, payload, owner,
       ready_at, attempts, created_at)
@@ -131,8 +135,10 @@ const work = `
       source_state text, transition_key text, payload text, owner uuid, delay_ms float8,
       due_at timestamptz)
     join done on done.id = j.writer
+    -- a timeout is set once: a start that is retried does not put it off
     on conflict (name) where kind <> 'tx' do update set id = excluded.id, payload = excluded.payload,
-      owner = excluded.owner, ready_at = excluded.ready_at, attempts = excluded.attempts),
+      owner = excluded.owner, ready_at = excluded.ready_at, attempts = excluded.attempts
+    where job.kind <> 'to'),
   checkpoints as (
     update job j set payload = c.payload
     from json_to_recordset($8) as c(instance_id uuid, job_id uuid, payload text), done
@@ -149,7 +155,10 @@ const work = `
     from json_to_recordset($10) as c(instance_id uuid, status text, last_seq int, own int[],
       spared text), done
     where done.id = c.instance_id and r.instance_id = c.instance_id and r.seq <> all (c.own)
-      and r.transition_key is distinct from c.spared
+      -- the update that faulted the instance has no job any more that would close its record
+      and (r.transition_key is distinct from c.spared or not exists (
+        select from job j where j.instance_id = r.instance_id and j.kind = 'tx'
+          and j.payload::json #>> '{checkpoint,recordId}' = r.id::text))
       and (r.finished_at is null or (r.idempotency_key is not null and r.outcome_status is null))),
   incidents as (
     insert into incident (id, instance_id, number, state, transition, task, message, error_code,
@@ -171,11 +180,12 @@ const work = `
     update incident n set resolved_at = now(), retry_count = n.retry_count + r.retried, resume = null
     from relatives r
     where r.what = 'resolved' and n.instance_id = r.writer and n.resolved_at is null),
-  -- timers that came due while the instance was Faulted; nothing else of a retry touches them
+  -- timers that came due while the instance was Faulted, and updates of the data that were accepted
+  -- before; nothing else of a retry touches them
   woken as (
     update job j set ready_at = now() from relatives r
     where r.what = 'resolved' and r.retried = 1 and j.instance_id = r.writer
-      and j.kind in ('sx', 'to', 'la') and j.attempts > 0 and j.owner is null),
+      and j.kind in ('sx', 'to', 'la', 'tx') and j.attempts > 0 and j.owner is null),
   correlations as (
     insert into correlation (id, parent_id, parent_state, child_id, kind, child_domain, child_flow,
       child_version, created_at)
@@ -266,7 +276,7 @@ export function createRunWriter(
       ...options.lanes,
       largest: 64,
       // A row is changed once per statement: those who are shown something count as changed too.
-      keysOf: ({ instance, showsTo = [] }) => [instance.id, ...showsTo],
+      keysOf: ({ instance, showsTo }) => [instance.id, ...showsTo],
       one: async (write) =>
         !isNew && isLean(write) && fitsOneRow(write)
           ? writeOneRun(queries, write)
@@ -288,11 +298,11 @@ const isLean = (write: RunWrite) =>
   write.removeJob === undefined &&
   write.endsOthers === undefined &&
   write.checkpoint === undefined &&
-  (write.incidents ?? []).length === 0 &&
+  write.incidents.length === 0 &&
   write.resolvesIncidents === undefined &&
-  write.childChanged !== true &&
-  (write.addCorrelations ?? []).length === 0 &&
-  (write.endedChildren ?? []).length === 0 &&
+  !write.childChanged &&
+  write.addCorrelations.length === 0 &&
+  write.endedChildren.length === 0 &&
   write.ownOutcome === undefined &&
-  (write.showsTo ?? []).length === 0 &&
+  write.showsTo.length === 0 &&
   write.instance.status !== "C";
