@@ -288,6 +288,7 @@ function serverOptionsFrom(config: Config, log: Log): ServerOptions & { metrics:
     },
     cors: { origins: config["Http.CorsOrigins"] },
     refusesForeignPages: config["Auth.Mode"] === "auto",
+    publishRoles: config["Authorization.PublishRoles"],
     trustedPeers: config["Http.TrustedPeers"],
   };
 }

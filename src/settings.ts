@@ -259,6 +259,11 @@ export const settings = {
     default: true,
     about: "refuse a function whose roles the caller lacks; false = a gateway does it",
   }),
+  "Authorization.PublishRoles": list({
+    default: [],
+    about:
+      "roles of which a caller needs one to publish definitions and packages; empty = nobody needs any",
+  }),
   "Instances.StartOnExistingKey": choiceSetting(["conflict", "returnExisting"], {
     default: "conflict",
     about:

@@ -6,10 +6,11 @@ import type { FastifyRequest } from "fastify";
  */
 export function identityOf({ caller, headers }: FastifyRequest): Readonly<Record<string, string>> {
   const { authorization } = headers;
-  const { actor, behalfOf } = caller;
+  const { actor, behalfOf, roles } = caller;
   return {
     ...(authorization === undefined ? {} : { authorization }),
     ...(actor === undefined ? {} : { act_sub: actor }),
     ...(behalfOf === undefined ? {} : { sub: behalfOf }),
+    ...(roles.length === 0 ? {} : { role: roles.join(",") }),
   };
 }

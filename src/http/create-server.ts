@@ -23,6 +23,7 @@ import { pathOf, sendProblem, type ProblemSettings } from "./problem-response.ts
 import { parseQuery } from "./query-string.ts";
 import { requestContextOf } from "./request-context.ts";
 import { refuseForeignPages } from "./refuse-foreign-pages.ts";
+import { refusePublishers } from "./refuse-publishers.ts";
 import { RequestLog } from "./request-log.ts";
 import { requireTokens, type TokenOptions } from "./require-token.ts";
 import { listRoutes, type Route } from "./route-list.ts";
@@ -45,6 +46,8 @@ export interface ServerOptions {
   refusesForeignPages?: boolean;
   /** Whose identity headers are believed, see `caller.ts`. */
   trustedPeers?: readonly string[];
+  /** Who may publish definitions and packages; everybody by default. */
+  publishRoles?: readonly string[];
   /** Callers prove who they are with a token; without this, by headers. */
   tokens?: TokenOptions;
   /** What bodies may be; JSON only by default. */
@@ -141,6 +144,7 @@ export function createServer(options: ServerOptions): HttpServer {
     admitRequest({ limits, methodsOf: allowedMethods(routes), isClosing: () => closing }),
   );
   if (options.tokens !== undefined) requireTokens(app, options.tokens);
+  refusePublishers(app, options.publishRoles ?? []);
   app.addHook("onSend", gzipResponse);
   app.addHook("onSend", (_request, reply, _payload, done) => {
     // A connection kept alive after its answer would hold up the close until it times out.

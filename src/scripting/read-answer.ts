@@ -3,6 +3,7 @@
  * is no safer than the script that shares its world: nothing is believed that was not looked at.
  */
 import { isJsonObject, parseJson, type JsonObject, type JsonValue } from "../engine/exact-json.ts";
+import { findUnstorable } from "../engine/storable-json.ts";
 import {
   handlers,
   limits,
@@ -69,7 +70,10 @@ const isOptional = (value: JsonValue | undefined, form: Form): boolean =>
 const isTextMap: Form = (value) => isJsonObject(value) && Object.values(value).every(isText);
 const isTextList: Form = (value) => Array.isArray(value) && value.every(isText);
 const isStage: Form = (value) =>
-  value === null || (typeof value === "string" && value.length <= limits.stageLength);
+  value === null ||
+  (typeof value === "string" &&
+    value.length <= limits.stageLength &&
+    findUnstorable(value) === undefined);
 const isStatusCode: Form = (value) =>
   typeof value === "number" && Number.isInteger(value) && value >= 100 && value <= 599;
 const isMetadata = (value: JsonValue): value is JsonObject =>

@@ -28,6 +28,8 @@ const schemaRef = (key: string) => ({
   version: "latest",
 });
 
+const brackets = "[".repeat(200_000) + "]".repeat(200_000);
+
 await app.publish(
   aView("plain", {
     display: "popup",
@@ -44,6 +46,7 @@ await app.publish(
   aView("page", { type: 2, content: "<p>hi</p>" }),
   aView("deep", { type: "deepLink", content: { href: "app://x" } }),
   aView("word", { type: 4, content: "app://y" }),
+  aView("brackets", { content: brackets }),
   aView("elsewhere", {}, { domain: "cards" }),
   aView("multi", {
     display: "full-page",
@@ -87,6 +90,7 @@ describe("the view function", () => {
 
   test.each([
     ["page", { content: "<p>hi</p>", type: "Html" }],
+    ["brackets", { content: brackets, type: "Json" }],
     ["deep", { content: { href: "app://x" }, type: "DeepLink" }],
     ["word", { content: "app://y", type: "DeepLink" }],
     ["rich", { display: "drawer", modes: { sdi: "drawer", mdi: "inline" } }],

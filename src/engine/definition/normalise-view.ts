@@ -67,10 +67,13 @@ function displayOf(display: JsonValue | undefined): Pick<ViewFace, "display" | "
   return { display: asText(display["sdi"]) ?? asText(display["mdi"]), modes: display };
 }
 
+/** What is deeper stays the text that it is. */
+const deepestContent = 512;
+
 function read(content: JsonValue, type: ViewType): JsonValue {
   if (typeof content !== "string" || type === "html" || type === "markdown") return content;
   try {
-    return parseJson(content);
+    return parseJson(content, deepestContent);
   } catch {
     return content;
   }

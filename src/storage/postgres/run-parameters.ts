@@ -144,6 +144,10 @@ export const jobRows = (writes: readonly RunWrite[]): string =>
     ),
   );
 
+/** The last moment that every client can write; what lies behind it never comes. */
+const farthest = new Date("9999-12-31T00:00:00Z");
+const longestDelayMs = 7000 * 365 * 86_400_000;
+
 const nobody = "00000000-0000-0000-0000-000000000000";
 
 /** What is taken away. A timer that is armed anew under the same name is replaced, not removed. */
@@ -179,6 +183,13 @@ export const checkpointRows = (writes: readonly RunWrite[]): string =>
         ],
   );
 
+/** A script says what it likes, and half a character is left where a text is cut. */
+const storable = (text: string, length: number): string =>
+  text
+    .slice(0, length)
+    .replaceAll(/\p{Surrogate}/gu, "\ufffd")
+    .replaceAll("\u0000", "\ufffd");
+
 export const incidentRows = (writes: readonly RunWrite[]): string =>
   rowsOf(writes, ({ instance, incidents }) =>
     incidents.map((incident, i) =>
@@ -189,8 +200,8 @@ export const incidentRows = (writes: readonly RunWrite[]): string =>
         state: incident.state,
         transition: incident.transition,
         task: incident.failure.task,
-        message: incident.failure.message.slice(0, 1024),
-        error_code: incident.failure.code.slice(0, 256),
+        message: storable(incident.failure.message, 1024),
+        error_code: storable(incident.failure.code, 256),
         error_layer: incident.failure.layer,
         status_code: incident.failure.statusCode,
         boundary_action: incident.boundary?.action,
