@@ -79,7 +79,10 @@ async function attempt(
   const sync = isSync(program, instance, request);
   if (idempotencyKey !== undefined) {
     const repeated = await repeatOf(ports, program, request, sync, instance, idempotencyKey);
-    if (repeated !== undefined) return repeated;
+    if (repeated !== undefined) {
+      await checkRepeater(ports, program, instance, request);
+      return repeated;
+    }
   }
   const child = instance.openChild;
   if (child !== undefined && isForwarded(program.workflow, instance, request.transitionKey)) {
@@ -178,7 +181,7 @@ async function refusal(
     contention.lost(race);
     return admitted;
   }
-  const isConflict = changedSince(ports, instance, receivedAt);
+  const isConflict = changedSince(ports, instance, receivedAt) || contention.isRaced(race);
   if (isConflict) contention.lost(race);
   const isRecent = changedSince(ports, instance, receivedAt - recentMs);
   if (!isConflict && !(isRecent && (await contention.hasCompany(race)))) return admitted;
@@ -302,4 +305,26 @@ async function repeatOf(
   if ((await store.findRepeat(of)) === undefined) return undefined;
   const status = special?.kind === "updateData" ? instance.status : "B";
   return { instance: { ...instance, status }, accepted: true };
+}
+
+/**
+ * An outcome is for those who may send the transition. Roles that look at the instance are not asked:
+ * it has moved, and whoever sent the first request may not have them any more.
+ */
+async function checkRepeater(
+  ports: InstancePorts,
+  { workflow }: Program,
+  instance: Instance,
+  request: TransitionRequest,
+): Promise<void> {
+  const { transitionKey: key } = request;
+  const found =
+    resolveSpecial(workflow, key)?.transition ?? findAnywhere(workflow, key, instance.current.key);
+  if (found === undefined) return;
+  const transition = await asOverridden(ports, found, instance);
+  const looksAtInstance = transition.roles.some(({ roles }) =>
+    roles.some((role) => role.startsWith("$")),
+  );
+  if (looksAtInstance) return;
+  await checkRoles(ports, { ...transition, availableIn: "all" }, instance, request);
 }

@@ -10,6 +10,8 @@
 export interface Contention {
   /** Somebody has lost a race for it just now. */
   lost(what: string): void;
+  /** Whether somebody has lost a race for it a moment ago. */
+  isRaced(what: string): boolean;
   /** Whether others are after the same; takes a moment unless that is known already. */
   hasCompany(what: string): Promise<boolean>;
 }
@@ -47,6 +49,7 @@ export function createContention({
 
   return {
     lost,
+    isRaced,
     async hasCompany(what) {
       if (!isRaced(what) && !alone.has(what)) {
         return new Promise((resolve) => {

@@ -294,3 +294,35 @@ test("the same key may be used again by another instance of the same business ke
 
   expect(answer).toMatchObject({ body: { status: "C", attributes: { second: true } } });
 });
+
+test("whoever may not send a transition does not get its outcome by knowing its key", async () => {
+  const roles = [{ role: "clerk", grant: "allow" }];
+  const others = [{ role: "$PreviousUser", grant: "deny" }];
+  await app.publish(
+    aWorkflow("secret")
+      .state("open")
+      .transition("seal", { to: "sealed", roles })
+      .transition("sign", { to: "sealed", roles: others })
+      .state("sealed"),
+  );
+  const secrets = instancesOf(app, "secret");
+  const clerk = { headers: { role: "clerk", act_sub: "ada" } };
+  const sealed = await secrets.begin({}, { headers: { act_sub: "eve" } });
+  const signed = await secrets.begin({}, { headers: { act_sub: "eve" } });
+
+  const first = await secrets.send(sealed, "seal", keyed({ a: 1 }), clerk);
+  const again = await secrets.send(sealed, "seal", keyed({}), clerk);
+  const stranger = await secrets.send(sealed, "seal", keyed({}));
+  const strangerQueued = await secrets.send(sealed, "seal", keyed({}), queued);
+  const ada = { headers: { act_sub: "ada" } };
+  const sign = await secrets.send(signed, "sign", keyed({}), ada);
+  // By now she is the previous user; it is still her own request.
+  const signAgain = await secrets.send(signed, "sign", keyed({}), ada);
+
+  expect([first, again].map(codeOf)).toEqual(["200", "200"]);
+  expect([stranger, strangerQueued].map(codeOf)).toEqual([
+    "403 forbidden.Authorization:110001",
+    "403 forbidden.Authorization:110001",
+  ]);
+  expect([sign, signAgain].map(codeOf)).toEqual(["200", "200"]);
+});

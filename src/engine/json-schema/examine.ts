@@ -34,8 +34,6 @@ const longestChain = 200;
 /** Of all patterns together: compiling this much takes about a second. */
 const mostPatternSteps = 20_000;
 const leastPatternSteps = 20;
-/** Finding out that it is too large took its time as well. */
-const refusedPatternSteps = 500;
 
 export function examineSchema(schema: Readonly<Record<string, unknown>>): SchemaExamination {
   const { dialect, known } = dialectOf(schema["$schema"]);
@@ -98,7 +96,8 @@ function tryPattern(source: string, path: readonly Step[], findings: Findings): 
     findings.mistakes.push({ path, message });
   } catch (error) {
     if (!(error instanceof PatternMistake)) throw error;
-    findings.patternSteps += refusedPatternSteps;
+    // Finding out that it is too large took its time as well.
+    findings.patternSteps += error.size + leastPatternSteps;
     findings.mistakes.push({ path, message: `The pattern ${error.message}.` });
   }
 }

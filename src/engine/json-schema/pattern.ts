@@ -25,6 +25,13 @@ const largestProgram = 5000;
 /** The pattern cannot be used; the message says why. */
 export class PatternMistake extends Error {
   override readonly name = "PatternMistake";
+  /** As large as it would have been, where that is what is wrong with it. */
+  readonly size: number;
+
+  constructor(message: string, size = 0) {
+    super(message);
+    this.size = size;
+  }
 }
 
 export function compilePattern(source: string): Pattern {
@@ -67,7 +74,9 @@ function compileLinear(source: string, whole: string): Pattern {
   try {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(source), flags);
     const size = compiled.programSize();
-    if (size > largestProgram) throw new PatternMistake("repeats too much; use smaller counts");
+    if (size > largestProgram) {
+      throw new PatternMistake("repeats too much; use smaller counts", size);
+    }
     return { size, test: (text) => compiled.test(text) };
   } catch (error) {
     if (error instanceof PatternMistake) throw error;

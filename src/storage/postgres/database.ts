@@ -33,6 +33,8 @@ export interface Database extends Queries {
   /** All or nothing. The connection goes back to the pool whatever happens. */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
   readonly url: string;
+  /** Connections that there may be at once. */
+  readonly poolSize: number;
   /** Of the pool, now; `waiting` are those who want one. */
   readonly connections: { used: number; idle: number; waiting: number };
   close(): Promise<void>;
@@ -75,6 +77,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   return {
     url: options.url,
+    poolSize: options.poolSize,
     async query(statement, values) {
       return await run(pool, statement, values);
     },

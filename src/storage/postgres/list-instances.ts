@@ -2,7 +2,8 @@ import type { InstanceQuery } from "../../engine/instance-query/instance-query.t
 import type { Grouping } from "../../engine/instance-query/parse-grouping.ts";
 import { StorageUnavailable } from "../../engine/storage-unavailable.ts";
 import type { InstanceList, InstanceLists, ListedInstance } from "../instance-list.ts";
-import { sqlState, type Queries } from "./database.ts";
+import { sqlState, type Database, type Queries } from "./database.ts";
+import { fewAtOnce } from "./few-at-once.ts";
 import {
   instanceGroupJson,
   instanceGroupsSql,
@@ -15,11 +16,20 @@ import { instanceColumns, toInstanceWithoutData, type InstanceRow } from "./inst
 /** A definition goes out as it was authored; `data` is only for filters and order. */
 const definitionColumns = instanceColumns.replace("i.data::text as data", "i.attributes as data");
 
-export const createInstanceLists = (queries: Queries): InstanceLists => ({
-  instances: (scope, query) => list(queries, query, scope, instanceColumns),
-  definitions: (scope, query) =>
-    list(queries, query, { ...scope, table: "component_instance" }, definitionColumns),
-});
+/** A list asks what its caller likes, and may take as long as a statement may. */
+const shareOfPool = 4;
+const patienceMs = 5000;
+
+export function createInstanceLists(database: Pick<Database, "query" | "poolSize">): InstanceLists {
+  const inTurn = fewAtOnce(Math.max(1, Math.floor(database.poolSize / shareOfPool)), patienceMs);
+  return {
+    instances: (scope, query) => inTurn(() => list(database, query, scope, instanceColumns)),
+    definitions: (scope, query) => {
+      const table = { ...scope, table: "component_instance" } as const;
+      return inTurn(() => list(database, query, table, definitionColumns));
+    },
+  };
+}
 
 /** SQLSTATE query_canceled: nothing but the statement's time limit cancels a list. */
 const canceled = "57014";
